@@ -22,7 +22,8 @@ pub static PORT: Param = Param {
            stream (TCP), xdp (both kinds of raw frames by AF_XDP, which bypasses the kernel's network stack), xdp-udp \
            (only raw frames of UDP by AF_XDP); with xdp and xdp-udp only the first rank of a host uses AF_XDP, all \
            others use packet and packet-udp; empty: packet if permitted, packet-udp for peers that do not answer by \
-           packet, udp, and stream for bulk if it measures faster and the network is no slower than 1 Gbit/s Ethernet",
+           packet, udp, and stream for messages from 3 KiB on if it measures faster and the network is no slower than \
+           1 Gbit/s Ethernet",
     // `unreachable` reports ranks that have no kind of port in common.
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_BASIC,
@@ -167,8 +168,8 @@ impl EtherConfig {
     }
 
     /// Returns whether ports of this method are in reserve: they are used only for peers that do not answer by better
-    /// ports, or for much bulk. If such ports would be the only ones, none is in reserve, because link opens paths in
-    /// reserve only after others.
+    /// ports, or for much bulk or many messages from 3 KiB on. If such ports would be the only ones, none is in
+    /// reserve, because link opens paths in reserve only after others.
     pub fn is_in_reserve(&self, method: Method) -> bool {
         let has_more = || self.methods.iter().any(|method| matches!(method, Method::Udp | Method::Stream));
         let may_be = matches!(method, Method::XdpUdp | Method::PacketUdp | Method::Stream);

@@ -41,14 +41,19 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// link permits.
 pub const PACKET_MAX_BYTES: usize = (16 << 10) + PREFIX_MAX;
 
-/// Longest eager message, in bytes.
-const EAGER_MAX_BYTES: usize = 64 << 10;
+/// Longest eager message, in bytes. A rendezvous costs three frames and a round trip, more than a copy of so many bytes
+/// (docs/adr/0058-no-rendezvous-up-to-512-kib.md).
+const EAGER_MAX_BYTES: usize = 512 << 10;
+
+/// Shortest rest of a message, in bytes, that is sent zero-copy if the message did not go as a direct packet. A shorter
+/// one is copied instead, so that its sender need not wait for the receiver's report.
+const ZERO_COPY_FROM_BYTES: usize = (64 << 10) + 1;
 
 /// The MTU of jumbo frames, in bytes; some NICs have slightly more.
 const JUMBO_MTU: usize = 9216;
 
-/// Shortest message, in bytes, that goes as a direct packet. Raw frames carry a message of two frames of usual Ethernet
-/// faster (docs/adr/0057-eager-messages-by-direct-connections.md).
+/// Shortest message, in bytes, that may go as a direct packet. Raw frames carry a message of two frames of usual
+/// Ethernet faster (docs/adr/0057-eager-messages-by-direct-connections.md).
 const DIRECT_PACKET_FROM_BYTES: usize = 3 << 10;
 
 /// Calls of `receive` between two looks for direct connections that have stalled: a small part of the time after which
@@ -73,7 +78,7 @@ pub struct EtherDeviceSetup {
     pub on_all_polled: Box<dyn Fn() + Send>,
     /// Receives the reports of peers that do not answer.
     pub report_status: StatusReportFn,
-    /// Receives, now and then, the ports by which peers have answered.
+    /// Receives, now and then, the ports by which peers have answered, and what was found best.
     pub report_reachability: reachability_report::ReachabilityReportFn,
     /// The rank's counters, and the first slot of this device's.
     pub counters: (Counters, usize),
@@ -191,14 +196,14 @@ fn limits(short_max_bytes: usize) -> DeviceLimits {
         packet: PACKET_MAX_BYTES,
         fragmentation: Fragmentation::Frames(short_max_bytes),
         eager: EAGER_MAX_BYTES,
-        zero_copy_from: Some(EAGER_MAX_BYTES + 1),
+        zero_copy_from: Some(ZERO_COPY_FROM_BYTES),
         stream_from: Some(direct_packet_from(short_max_bytes)),
         remote_read_from: None,
     }
 }
 
-/// Returns the length, in bytes, of the shortest message that goes as a direct packet, if a frame carries `frame` bytes
-/// of payload. Raw frames carry a message of one or two faster; longer frames are those of TCP itself.
+/// Returns the length, in bytes, of the shortest message that may go as a direct packet, if a frame carries `frame`
+/// bytes of payload. Raw frames carry a message of one or two faster; longer frames are those of TCP itself.
 fn direct_packet_from(frame: usize) -> usize {
     let is_raw = frame < raw_frame_max(JUMBO_MTU);
     if is_raw { (2 * frame + 1).max(DIRECT_PACKET_FROM_BYTES) } else { DIRECT_PACKET_FROM_BYTES }
@@ -286,8 +291,8 @@ impl Device for EtherDevice {
     fn on_idle(&self) {
         let mut state = lock(&self.state);
         state.write_page(clock::now_ns());
-        let DeviceState { reachability_report, endpoint, port_set, .. } = &mut *state;
-        reachability_report.report(endpoint, port_set);
+        let DeviceState { reachability_report, endpoint, port_set, direct, .. } = &mut *state;
+        reachability_report.report(endpoint, port_set, direct);
     }
 
     fn admit(&self, user: &TransportUser) -> Outcome<()> {
@@ -436,7 +441,7 @@ impl DeviceState {
 
     fn write_page(&mut self, now_ns: u64) {
         self.counter_page.write(now_ns, &self.endpoint, &mut self.port_set, &self.direct, self.malformed_messages);
-        self.reachability_report.report_if_due(now_ns, &self.endpoint, &self.port_set);
+        self.reachability_report.report_if_due(now_ns, &self.endpoint, &self.port_set, &self.direct);
         self.unreachable_peers.check(now_ns, &self.endpoint, &mut self.port_set);
     }
 

@@ -1,7 +1,9 @@
-//! A text for `mpiexec --stats`: the ports of this rank by which peers have answered, and those found best for bulk.
+//! A text for `mpiexec --stats`: the ports of this rank by which peers have answered, and what was found best for bulk
+//! and for eager messages.
 //!
-//! Nothing depends on this text. Used by `device`; uses `ports` and `link::PortReachability`.
+//! Nothing depends on this text. Used by `device`; uses `ports`, `direct` and `link::PortReachability`.
 
+use crate::direct::{DirectConnections, FoundMethods};
 use crate::ports::PortSet;
 use hawser_link::{Endpoint, PortReachability};
 use std::fmt::Write;
@@ -24,17 +26,29 @@ impl ReachabilityReport {
     }
 
     /// Reports if the last report is old enough. Call it now and then.
-    pub fn report_if_due(&mut self, now_ns: u64, endpoint: &Endpoint, port_set: &PortSet) {
+    pub fn report_if_due(&mut self, now_ns: u64, endpoint: &Endpoint, port_set: &PortSet, direct: &DirectConnections) {
         if now_ns >= self.reported_ns + REPORT_INTERVAL_NS {
             self.reported_ns = now_ns;
-            self.report(endpoint, port_set);
+            self.report(endpoint, port_set, direct);
         }
     }
 
     /// Reports the present state.
-    pub fn report(&self, endpoint: &Endpoint, port_set: &PortSet) {
-        (self.report_fn)(&describe(port_set, |port| endpoint.port_reachability(port)));
+    pub fn report(&self, endpoint: &Endpoint, port_set: &PortSet, direct: &DirectConnections) {
+        let ports = describe(port_set, |port| endpoint.port_reachability(port));
+        (self.report_fn)(&(ports + &describe_methods(&direct.found_methods())));
     }
+}
+
+/// Returns the text about eager messages, as in "; best by direct connection: up to 8 KiB to 1 of 2, longer to 2 of 2":
+/// of two peers for which it was found. Classes of lengths for which nothing was found are left out.
+fn describe_methods(found: &[FoundMethods]) -> String {
+    let class = |&FoundMethods { up_to, direct, total }: &FoundMethods| {
+        let length = up_to.map_or("longer".into(), |bytes| format!("up to {} KiB", bytes >> 10));
+        format!("{length} to {direct} of {total}")
+    };
+    let classes: Vec<String> = found.iter().filter(|found| found.total > 0).map(class).collect();
+    if classes.is_empty() { String::new() } else { format!("; best by direct connection: {}", classes.join(", ")) }
 }
 
 /// Returns the text, as in "eth0: packet 1 of 1, udp 1 of 1 (best for bulk to 1); docker0: packet 0 of 1". Behind
@@ -68,4 +82,17 @@ fn describe(port_set: &PortSet, reachability_of: impl Fn(u8) -> PortReachability
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_are_told_for_the_lengths_for_which_they_were_found() {
+        let of = |up_to, direct, total| FoundMethods { up_to, direct, total };
+        assert_eq!(describe_methods(&[of(Some(8 << 10), 0, 0), of(None, 0, 0)]), "");
+        let found = [of(Some(8 << 10), 1, 2), of(Some(32 << 10), 0, 0), of(None, 3, 3)];
+        assert_eq!(describe_methods(&found), "; best by direct connection: up to 8 KiB to 1 of 2, longer to 3 of 3");
+    }
 }

@@ -27,8 +27,10 @@ const SECRET: [u8; 16] = [5; 16];
 const DATA: u8 = 5;
 /// A packet that announces message `a`, and is packet number `b` of its rank.
 const ANNOUNCEMENT: u8 = 6;
-/// Bytes of a message that is longer than an eager one.
+/// Bytes of a message that is long enough for a zero-copy send.
 const LONG: usize = 200_001;
+/// Bytes of the longest eager message, for which a connection that carries others has no space at once.
+const LONGEST_EAGER: usize = 512 << 10;
 
 /// The fate of a direct connection after a number of bytes behind its greeting.
 #[derive(Clone, Copy)]
@@ -398,6 +400,7 @@ fn pass_announced(ranks: &mut [Rank; 2], count: usize, dice: &mut Rng) -> usize 
             match dice.below(8) {
                 0 => _ = rank.send(1 + dice.index(300)),
                 1 => _ = rank.send(LONG),
+                2 => direct += usize::from(rank.send_announced(1 + dice.index(LONGEST_EAGER))),
                 _ => direct += usize::from(rank.send_announced(1 + dice.index(70_000))),
             }
         }

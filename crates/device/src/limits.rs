@@ -18,7 +18,7 @@ pub struct DeviceLimits {
     /// Longest message that is worth sending eagerly, in bytes.
     pub eager: usize,
     /// Minimum length, in bytes, of what is worth a zero-copy send (`DevicePort::send_zero_copy`); None if the device
-    /// has none. Shorter messages may complete before they are received.
+    /// has none. Shorter ones are copied, so that their sends may complete before they are received.
     pub zero_copy_from: Option<usize>,
     /// Minimum length, in bytes, of an eager message that is worth `DevicePort::send_stream`; None if the device does
     /// not have it.

@@ -94,7 +94,7 @@ pub trait DevicePort: Send {
     /// `header` and `prefix` and no payload, and behind it one with `rest_header` and `mem` as its payload, which may
     /// arrive in pieces. Neither `prefix` nor `mem` may be empty. Both packets keep their order with packets sent
     /// before and after, and `mem` is not used afterwards. Returns false if nothing was sent, also if the peer has
-    /// failed: the caller must send the message in packets then.
+    /// failed: the caller must send the message by other calls then.
     fn send_stream(&mut self, to: Peer, header: Header, prefix: &[u8], rest_header: Header, mem: UserMem<'_>) -> bool {
         let _ = (to, header, prefix, rest_header, mem);
         false

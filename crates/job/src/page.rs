@@ -27,8 +27,8 @@ const WAIT: usize = DOORBELL + Doorbell::BYTES;
 const COUNTERS: usize = WAIT + WaitRecord::BYTES;
 const EVENTS: usize = COUNTERS + Counters::BYTES;
 const REACHABILITY: usize = EVENTS + FlightRecorder::BYTES;
-/// Space for `reachability`, the rest of the first page: eleven rails with three ports each take 11 * 75 bytes
-/// (`dev-ether`); a longer text is cut.
+/// Space for `reachability`, the rest of the first page: nine rails with three ports each take 9 * 75 bytes
+/// (`dev-ether`), and what was found best for eager messages up to 150; a longer text is cut at its end.
 const REACHABILITY_BYTES: usize = hawser_os::map::PAGE - REACHABILITY;
 const NETWORK_STATUS: usize = hawser_os::map::PAGE;
 

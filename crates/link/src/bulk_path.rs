@@ -43,9 +43,9 @@ const DISCARD_AFTER_BYTES: u64 = INTERVAL_BYTES / 4;
 /// UDP, although the goodput of TCP was no higher.)
 const BULK_BONUS_DIVISOR: u32 = 4;
 
-/// A path by which messages bypass link gets another bonus, its rate divided by this number, because its frames are
-/// measured, which take more time than the messages do. (Ping-pong of 32 KiB at MTU 1500, in turns: 19 us directly by
-/// TCP, 41 us in frames by the path that had the higher rate.)
+/// A path by which zero-copy sends bypass link gets another bonus, its rate divided by this number, because its frames
+/// are measured, which take more time than these sends do. (Found when shorter messages were chosen here, too: a
+/// ping-pong of 32 KiB at MTU 1500 took 19 us directly by TCP, and 41 us in frames by the path with the higher rate.)
 const BYPASS_BONUS_DIVISOR: u32 = 1;
 
 /// Another path replaces the last winner only if its rate is higher by more than a margin: the winner's rate divided
@@ -92,7 +92,7 @@ pub trait BulkPath {
     fn is_multi_flow(&self) -> bool;
     /// Whether the path must not be tried now.
     fn is_suspended(&self) -> bool;
-    /// Whether messages may bypass link by this path (`Endpoint::direct_path`).
+    /// Whether messages may bypass link by this path (`Endpoint::direct_path`, `Endpoint::bypass_path`).
     fn may_be_bypassed(&self) -> bool;
     fn goodput(&self) -> &GoodputEstimator;
     fn goodput_mut(&mut self) -> &mut GoodputEstimator;
@@ -164,6 +164,12 @@ impl BulkPathSelector {
     /// Whether only one path may carry bulk, so that a trial decides nothing.
     pub fn has_no_choice<W: BulkPath>(&self, paths: &[W]) -> bool {
         self.candidates(paths).nth(1).is_none()
+    }
+
+    /// Whether the network is slow, so that only the path for single frames carries bulk.
+    #[inline]
+    pub fn is_slow(&self) -> bool {
+        self.is_slow
     }
 
     /// The index of the path that won the last trial; None before the first trial.

@@ -92,6 +92,8 @@ pub struct Connection {
     selectors: Vec<BulkPathSelector>,
     /// Bytes of long transfers that were sent to the peer so far.
     bulk_bytes: u64,
+    /// Bytes of messages that might have bypassed link if there had been a path for that, each time that one was tried.
+    bypass_bytes: u64,
     /// Whether there is more than one flow between two ports.
     has_flows: bool,
     /// Frames to be sent, in the order of their messages: those that the peer needs first come first.
@@ -156,6 +158,7 @@ impl Connection {
             paths: Vec::new(),
             selectors: Vec::new(),
             bulk_bytes: 0,
+            bypass_bytes: 0,
             has_flows: false,
             waiting: FrameQueue::default(),
             used_slots: 0,
@@ -748,6 +751,8 @@ impl Connection {
             shared.stats.on_idle();
         }
         self.reassembly.release(&mut shared.reassembly_buffer);
+        // Other peers wait for the result of a trial.
+        self.selectors.iter().for_each(|selector| shared.stats.nic_mut(selector.nic_pair).end_trial(self.peer, None));
     }
 }
 

@@ -213,10 +213,9 @@ impl Endpoint {
 
     /// Returns the path on which bulk to a peer may bypass link. It is the only path that carries bulk to the peer,
     /// it loses nothing while its connection lasts (TCP), and payload on it needs no CRC. None if there is no such
-    /// path, or during a trial. `total`: the length of the message in bytes, which must be reported by `record_direct`
-    /// if it goes there past link.
-    pub fn direct_path(&mut self, peer: u32, total: usize) -> Option<PathId> {
-        self.connections.get_mut(peer)?.direct_path(total, &mut self.shared.stats)
+    /// path, or during a trial. What goes there past link must be reported by `record_direct`.
+    pub fn direct_path(&mut self, peer: u32) -> Option<PathId> {
+        self.connections.get_mut(peer)?.direct_path(&mut self.shared.stats)
     }
 
     /// Records that a message of `bytes` bytes was sent past link, by the path of `direct_path`.
@@ -224,6 +223,14 @@ impl Endpoint {
         if let Some(connection) = self.connections.get_mut(peer) {
             connection.record_direct(&mut self.shared.stats, bytes);
         }
+    }
+
+    /// Returns a path on which a message of `total` bytes to a peer may bypass link, as that of `direct_path`, whether
+    /// or not it is the best one for bulk. None if there is no such path, if several pairs of NICs connect the peer, or
+    /// if the network is slow. Counts the message as a reason to open an on-demand path, so that later messages may
+    /// have one. Messages that go there past link are not reported.
+    pub fn bypass_path(&mut self, peer: u32, total: usize) -> Option<PathId> {
+        self.connections.get_mut(peer)?.bypass_path(total)
     }
 
     /// The number of the next message to a peer; None if there is no connection.

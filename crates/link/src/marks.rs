@@ -98,6 +98,7 @@ marks! {
     FlowsUsed = "a further flow of a port carried bulk";
     FlowsSuspended = "further flows were suspended, since the network bears little by the first";
     OpenedForBulk = "an on-demand path was opened, since there is much bulk";
+    OpenedToBypass = "an on-demand path was opened, since there is much that might bypass link";
     OpenedAlone = "an on-demand path was opened, since no other responds";
     OpenedInPlace = "an on-demand path was opened, since no better one over its NIC was answered";
     LostBehind = "a lost frame was queued behind others that wait";

@@ -94,7 +94,8 @@ enum PathState {
 hawser_base::state_machine! {
     impl PathState {
         start OnDemand | Opening;
-        /// The path is needed: by bulk, by single frames of its latency class, or since no other path has a reply.
+        /// The path is needed: by bulk, by messages that might bypass link, by single frames of its latency class, or
+        /// since no other path has a reply.
         needed(OnDemand => Opening { hello_at_ns: u64, tries: u32 });
         /// The peer's HELLO or WELCOME has arrived.
         hello_received(OnDemand | Opening => Open {

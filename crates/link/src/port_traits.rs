@@ -29,9 +29,9 @@ pub struct PortTraits {
     /// Whether frames are never lost while the connection lasts (TCP): then only a long silence counts as a loss
     /// (P16).
     pub is_lossless: bool,
-    /// Whether paths of this port are opened only on demand. A port for bulk is needed if there is much bulk to
-    /// measure its paths with or to carry, or if no other path responds. A port for single frames is needed if a path
-    /// over the same NIC is established, but none of a better latency class ever was.
+    /// Whether paths of this port are opened only on demand. A port for bulk is needed if there is much bulk to measure
+    /// its paths with or to carry, or many messages that might bypass link, or if no other path responds. A port for
+    /// single frames is needed if a path over the same NIC is established, but none of a better latency class ever was.
     pub is_on_demand: bool,
     /// The maximum number of flows (UDP source ports) to each port of a peer. The flows to a port are all opened when
     /// per-flow rate limiting is suspected (P39).

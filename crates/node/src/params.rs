@@ -20,8 +20,9 @@ pub static EAGER: Param = Param {
     read: ReadTime::AtStart,
 };
 
-/// The credit for each peer. With the default (`WINDOW_EAGERS`) a sender can have 64 messages of one packet each in
-/// flight before it needs an RTS, as many as programs that send in windows usually have.
+/// The credit for each peer. With the default (`WINDOW_EAGERS`) a sender can have eight of the longest eager messages
+/// in flight before it needs an RTS. In shared memory that is 1 MiB, 64 messages of one packet each, as many as
+/// programs that send in windows usually have; between hosts it is 4 MiB.
 pub static WINDOW: Param = Param {
     name: "HAWSER_WINDOW",
     kind: ParamKind::Bytes { min: 0, max: 1 << 40 },

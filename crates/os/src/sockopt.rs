@@ -56,18 +56,25 @@ pub(crate) fn fill<T: Copy>(fd: BorrowedFd, level: i32, name: i32, value: &mut T
     Ok(len as usize)
 }
 
+/// Returns the kernel's account of a socket's memory, by the numbers `libc::SK_MEMINFO_*`; None before Linux 4.12.
+fn memory_info(fd: BorrowedFd) -> Option<[u32; 9]> {
+    let mut values = [0; 9];
+    let filled = fill(fd, libc::SOL_SOCKET, libc::SO_MEMINFO, &mut values).ok()?;
+    (filled == size_of_val(&values)).then_some(values)
+}
+
 /// Returns the number of packets that the kernel dropped for a socket (its buffer was full, or a checksum wrong)
 /// since it was made; 0 before Linux 4.12.
 pub(crate) fn drops(fd: BorrowedFd) -> u32 {
-    /// linux/sock_diag.h: SK_MEMINFO_DROPS and SK_MEMINFO_VARS.
-    const DROPS: usize = 8;
-    const VARS: usize = 9;
-    let mut values = [0_u32; VARS];
-    let mut len = size_of_val(&values) as libc::socklen_t;
-    let place = values.as_mut_ptr().cast();
-    // SAFETY: room for `len` bytes of plain numbers; a failure leaves them zero.
-    unsafe { libc::getsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_MEMINFO, place, &mut len) };
-    values[DROPS]
+    memory_info(fd).map_or(0, |values| values[libc::SK_MEMINFO_DROPS as usize])
+}
+
+/// Returns the bytes that are free in a socket's send buffer, in which the kernel counts its own overhead, too. None
+/// before Linux 4.12.
+pub(crate) fn free_send_bytes(fd: BorrowedFd) -> Option<usize> {
+    let values = memory_info(fd)?;
+    let of = |at: i32| values[at as usize] as usize;
+    Some(of(libc::SK_MEMINFO_SNDBUF).saturating_sub(of(libc::SK_MEMINFO_WMEM_QUEUED)))
 }
 
 /// Takes the pending error of a socket. Returns its number, 0 for none. While an error is pending, poll(2) reports

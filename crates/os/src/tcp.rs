@@ -195,6 +195,12 @@ impl TcpStream {
         let _ = sockopt::set(self.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes);
     }
 
+    /// Returns whether a send of `bytes` bytes would be taken whole now, as far as the kernel tells.
+    pub fn has_space_for(&self, bytes: usize) -> bool {
+        // Each 64 KiB of data occupy some 2 KiB more: a sixteenth is ample.
+        sockopt::free_send_bytes(self.as_fd()).is_none_or(|free| bytes + bytes / 16 <= free)
+    }
+
     /// Makes closing the connection discard the bytes that are not sent yet (SO_LINGER).
     pub fn abort_on_close(&self) {
         let linger = libc::linger { l_onoff: 1, l_linger: 0 };
@@ -230,6 +236,10 @@ mod tests {
         assert_eq!(client.send([&b"one"[..], b"", b"three"]).unwrap(), Some(8));
         while server.receive(&mut buffer[..8]).unwrap().is_none() {}
         assert_eq!(&buffer[..8], b"onethree");
+        client.set_send_buffer(128 << 10);
+        assert!(client.has_space_for(64 << 10) && !client.has_space_for(1 << 30));
+        while client.send([&[0; 64 << 10][..]]).unwrap().is_some() {}
+        assert!(!client.has_space_for(256 << 10));
         drop(client);
         while server.receive(&mut buffer).unwrap() != Some(0) {}
         // The peer is closed: an error at last, and no signal.

@@ -292,7 +292,7 @@ impl Channel {
     }
 
     /// Sends a whole message at once, if the device has a method for that (`DevicePort::send_stream`). Returns false if
-    /// the message must be sent in packets.
+    /// the message must be sent by other calls.
     pub fn send_stream(
         &mut self,
         to: Peer,

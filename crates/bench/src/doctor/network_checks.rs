@@ -182,7 +182,7 @@ fn expected_gain(path: &PathRecord) -> &'static str {
         "packet" | "xdp" => "the fastest path for short messages; packet-udp, the substitute, is nearly as fast",
         "packet-udp" | "xdp-udp" => "the second fastest path for short messages, needed where raw Ethernet is dropped",
         "udp" => "bulk where the NIC segments runs of frames, and a path that needs no privilege",
-        _ => "bulk where TCP measures better, as on many NICs of 10 Gbit/s and more",
+        _ => "messages from 3 KiB on where TCP measures better, as on many NICs of 10 Gbit/s and more",
     }
 }
 

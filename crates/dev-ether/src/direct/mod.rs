@@ -2,19 +2,21 @@
 //! connection beside link's paths, one for each direction between two ranks, in which each part of a message follows
 //! a header of 40 bytes (P36, P37 of docs/protocol.md).
 //!
-//! No function here waits. Link copies a byte four times, because a frame is kept until it is acknowledged and
-//! checked before it is delivered; in a direct connection the kernel copies it twice. The memory of a zero-copy send
-//! is borrowed until the receiver reports, by link, how far it has read. When the connection breaks or stalls, both
-//! ends agree by link on the number of bytes that were read, and the rest goes by link (`ZeroCopyDone`). So a
-//! connection may break anywhere, and nothing is lost or duplicated.
+//! No function here waits. Link copies a byte four times, because a frame is kept until it is acknowledged and checked
+//! before it is delivered; in a direct connection the kernel copies it twice (and the receiver once more what it reads
+//! ahead of a short message). The memory of a zero-copy send is borrowed until the receiver reports, by link, how far
+//! it has read. When the connection breaks or stalls, both ends agree by link on the number of bytes that were read,
+//! and the rest goes by link (`ZeroCopyDone`). So a connection may break anywhere, and nothing is lost or duplicated.
 //!
 //! A direct packet is the envelope of an eager message, which goes by such a connection with the rest of its message
 //! behind it, in one system call. It has a place in the order of its sender's packets (`order`), and the sender keeps
 //! a copy of packet and rest until the receiver has them.
 //!
-//! `sender` and `receiver` are the two ends without I/O, `wire` is their format, `payload` is what is delivered; this
-//! file joins them to the ports. Used by `device`; uses `port::StreamPort`.
+//! `sender` and `receiver` are the two ends without I/O, `choice` decides between direct packets and link, `wire` is
+//! the format, `payload` is what is delivered; this file joins them to the ports. Used by `device`; uses
+//! `port::StreamPort`.
 
+mod choice;
 #[cfg(test)]
 mod hostile;
 mod order;
@@ -33,13 +35,14 @@ pub use wire::CHANNEL;
 use crate::message::{PacketMessage, class_of};
 use crate::port::PortId;
 use crate::ports::PortSet;
+use choice::{CLASSES, EagerChoice, EagerMethod};
 use hawser_base::{Peer, UserMem};
 use hawser_device::{Header, PayloadSource, PayloadView};
 use hawser_link::frame::{JobKey, PeerPair};
-use hawser_link::{Endpoint, MessageClass, Seq};
+use hawser_link::{Endpoint, MessageClass, PathId, Seq};
 use hawser_os::tcp::TcpStream;
 use order::DirectOrder;
-use receiver::{AHEAD_MAX, DirectReceiver, MessagePart};
+use receiver::{DirectReceiver, MessagePart};
 use sender::{DirectSender, ResentPart};
 use std::collections::HashMap;
 use wire::{DirectControl, PartKind, ReadReport, ReceiverControl, SenderControl};
@@ -48,14 +51,18 @@ use wire::{DirectControl, PartKind, ReadReport, ReceiverControl, SenderControl};
 const PARTS_PER_READ: usize = 16;
 
 /// Size that is set for TCP's send buffer if the round trip is short, in bytes (the kernel doubles it). It limits the
-/// unacknowledged bytes to those that stay in the caches: a message of 512 KiB leaves about so much of the two
-/// caches, of 1 MiB each, that it passes through. Measured with a program in C, without a limit and with 64, 128, 192
-/// and 256 KiB: 1 MiB took 386, 227, 177, 171 and 238 us, and 4 MiB took 1522, 1003, 809, 704 and 693 us.
-const SEND_BUFFER_BYTES: i32 = 128 << 10;
+/// unacknowledged bytes to those that stay in the caches. Measured with 128, 256, 320, 384, 448 and 512 KiB between two
+/// cores with caches of 1 MiB each: a ping-pong of 1 MiB took 222, 174, 160, 158, 148 and 140 us, and one of 4 MiB 952,
+/// 790, 771, 735, 849 and 1477 us; without the limit both took as long as by TCP alone, 421 and 1758 us.
+const SEND_BUFFER_BYTES: i32 = 320 << 10;
 
 /// The longest round trip at which that limit does not slow a transfer down: the limit is about the bytes that a
 /// network of 10 Gbit/s transports in this time.
 const SHORT_RTT_US: u32 = 200;
+
+/// Maximum bytes of a rest, of a direct packet, of which the kernel may take a part only. A longer one is sent only if the
+/// connection takes all of it at once: its sender may compute afterwards, and then nothing writes the other part.
+const PARTLY_TAKEN_MAX: usize = 64 << 10;
 
 /// Maximum bytes of a direct packet in one message of link.
 const RESENT_BYTES_MAX: usize = 16 << 10;
@@ -80,10 +87,12 @@ struct PeerConnections {
     must_read_on: bool,
     /// The order of the peer's direct packets among its messages of link.
     order: DirectOrder,
+    /// The method for eager messages to the peer.
+    choice: EagerChoice,
 }
 
 impl PeerConnections {
-    fn new() -> PeerConnections {
+    fn new(me: u32, peer: u32) -> PeerConnections {
         PeerConnections {
             sender: DirectSender::new(),
             sender_at: None,
@@ -92,6 +101,7 @@ impl PeerConnections {
             receiver_at: None,
             must_read_on: false,
             order: DirectOrder::default(),
+            choice: EagerChoice::new(me, peer),
         }
     }
 }
@@ -135,9 +145,12 @@ impl PeerConnections {
         }
         let left = usize::try_from(part.left).unwrap_or(usize::MAX);
         let ahead = receiver.ahead().len().min(left);
+        if ahead == left {
+            return ReadStep::Deliver(part, left);
+        }
         if part.kind == PartKind::Packet {
             // A packet is delivered as a whole.
-            return if ahead == left { ReadStep::Deliver(part, left) } else { read_ahead(receiver, stream) };
+            return read_ahead(receiver, stream);
         }
         match (ahead + stream.available()).min(left) {
             0 if stream.is_closed() => ReadStep::Ended { is_corrupted: false },
@@ -156,10 +169,8 @@ impl PeerConnections {
         (stream, scratch): (&TcpStream, &mut Vec<u8>),
         deliver: &mut DirectDeliverFn<'_>,
     ) -> Option<usize> {
-        let mut ahead = [0; AHEAD_MAX];
         let ahead_len = self.receiver.ahead().len().min(len);
-        ahead[..ahead_len].copy_from_slice(&self.receiver.ahead()[..ahead_len]);
-        let mut payload = SocketPayload::new(stream, &ahead[..ahead_len], len, scratch);
+        let mut payload = SocketPayload::new(stream, &mut self.receiver.ahead_mut()[..ahead_len], len, scratch);
         deliver(Peer(peer), part.lane, part.header, &mut payload);
         if !payload.discard_rest() {
             return None;
@@ -170,6 +181,16 @@ impl PeerConnections {
         }
         Some(len - ahead_len)
     }
+}
+
+/// The methods that were found best for eager messages of a class of lengths.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FoundMethods {
+    /// The greatest length of the class, in bytes; None: all that are longer than those of the class before.
+    pub up_to: Option<usize>,
+    /// The number of peers to which the direct connection is best, of those for which a trial has ended.
+    pub direct: usize,
+    pub total: usize,
 }
 
 /// The callback that takes a part of a message: peer, number of the lane, header, payload.
@@ -221,7 +242,8 @@ impl DirectConnections {
     }
 
     fn peer_connections(&mut self, peer: u32) -> &mut PeerConnections {
-        self.peers.entry(peer).or_insert_with(PeerConnections::new)
+        let me = self.me;
+        self.peers.entry(peer).or_insert_with(|| PeerConnections::new(me, peer))
     }
 
     fn activate(&mut self, peer: u32) {
@@ -302,7 +324,8 @@ impl DirectConnections {
         now_ns: u64,
         (endpoint, port_set): (&mut Endpoint, &mut PortSet),
     ) -> bool {
-        if !self.has_connection(peer, send.mem.len(), now_ns, (&mut *endpoint, &mut *port_set)) {
+        let path_id = endpoint.direct_path(peer);
+        if !self.has_connection(peer, path_id, now_ns, port_set) {
             return false;
         }
         let (key, me) = (self.key.clone(), self.me);
@@ -316,8 +339,8 @@ impl DirectConnections {
         true
     }
 
-    /// Sends a direct packet and the rest of its message, if `has_connection` and the connection can take it; returns
-    /// whether it did. The memory of `rest` is not used afterwards.
+    /// Sends a direct packet and the rest of its message, if a direct connection is open and is the best method for the
+    /// message (`choice`), and can take it; returns whether it did. The memory of `rest` is not used afterwards.
     pub fn send_packet(
         &mut self,
         peer: u32,
@@ -326,19 +349,26 @@ impl DirectConnections {
         now_ns: u64,
         (endpoint, port_set): (&mut Endpoint, &mut PortSet),
     ) -> bool {
-        if !self.has_connection(peer, rest.len(), now_ns, (&mut *endpoint, &mut *port_set)) {
+        let path_id = endpoint.bypass_path(peer, rest.len());
+        if !self.has_connection(peer, path_id, now_ns, port_set) {
             return false;
         }
         let (key, me) = (self.key.clone(), self.me);
         let connections = self.peer_connections(peer);
         let (sender, Some((port, slot))) = (&mut connections.sender, connections.sender_at) else { return false };
-        if !sender.may_send_packet(rest.len()) {
+        let next_message = endpoint.next_message(peer);
+        let number = (next_message.map_or(0, |number| number.0), sender.sent_packets());
+        let method = connections.choice.choose(rest.len(), number, now_ns);
+        if method == EagerMethod::Link || !sender.may_send_packet(rest.len()) {
+            return false;
+        }
+        let Some(stream) = connection(port_set, (port, slot)) else { return false };
+        if rest.len() > PARTLY_TAKEN_MAX && !stream.has_space_for(rest.len()) {
             return false;
         }
         let tag_key = (&key, PeerPair { from: me, to: peer });
         let report = connections.receiver.pending_report();
-        let head = sender.packet_head(packet, rest.len(), (endpoint.next_message(peer), report), tag_key);
-        let Some(stream) = connection(port_set, (port, slot)) else { return false };
+        let head = sender.packet_head(packet, rest.len(), (next_message, report), tag_key);
         let sent = match stream.send_user(head.bytes(), rest) {
             Ok(Some(sent)) if sent > 0 => sent,
             Ok(_) => return false,
@@ -355,7 +385,6 @@ impl DirectConnections {
         }
         let is_written = sent == head.bytes().len() + rest.len();
         self.unconfirmed += 1;
-        endpoint.record_direct(peer, rest.len());
         port_set.count_sent(port, sent as u64);
         if is_written {
             self.await_report(peer);
@@ -368,16 +397,10 @@ impl DirectConnections {
         true
     }
 
-    /// Returns whether TCP is the best path for a message of `total` bytes to the peer (`Endpoint::direct_path`) and a
-    /// direct connection to it is open. If there is such a path but no connection, begins to open one for later sends.
-    fn has_connection(
-        &mut self,
-        peer: u32,
-        total: usize,
-        now_ns: u64,
-        (endpoint, port_set): (&mut Endpoint, &mut PortSet),
-    ) -> bool {
-        let Some(path_id) = endpoint.direct_path(peer, total) else { return false };
+    /// Returns whether a direct connection to the peer is open, and may be used. `path_id` is the path on which link
+    /// may be bypassed, if there is one; if there is no connection, begins to open one for later sends.
+    fn has_connection(&mut self, peer: u32, path_id: Option<PathId>, now_ns: u64, port_set: &mut PortSet) -> bool {
+        let Some(path_id) = path_id else { return false };
         let connections = self.peer_connections(peer);
         if !connections.sender.is_open() {
             if connections.sender.may_connect(now_ns)
@@ -403,6 +426,16 @@ impl DirectConnections {
             limit_send_buffer(port_set, at);
         }
         true
+    }
+
+    /// Returns what was found best for eager messages, for each class of lengths.
+    pub fn found_methods(&self) -> [FoundMethods; CLASSES] {
+        let all = || self.peers.values().map(|connections| connections.choice.found());
+        std::array::from_fn(|class| FoundMethods {
+            up_to: choice::class_end(class),
+            direct: all().filter(|found| found[class] == Some(EagerMethod::Direct)).count(),
+            total: all().filter(|found| found[class].is_some()).count(),
+        })
     }
 
     /// Returns the place of a message that link accepts now among the direct packets to the peer.
@@ -478,8 +511,8 @@ impl DirectConnections {
     pub fn handle_message(&mut self, peer: u32, header: &Header, count: u64, now_ns: u64) -> bool {
         let Some(control) = wire::parse_control(header, count) else { return false };
         self.activate(peer);
-        let DirectConnections { peers, zero_copy_done, .. } = self;
-        let connections = peers.entry(peer).or_insert_with(PeerConnections::new);
+        let DirectConnections { peers, zero_copy_done, me, .. } = self;
+        let connections = peers.entry(peer).or_insert_with(|| PeerConnections::new(*me, peer));
         let mut complete = |done| zero_copy_done.push(done);
         let unconfirmed = connections.sender.unconfirmed_packets();
         match control {
@@ -601,15 +634,18 @@ impl DirectConnections {
                     };
                     bytes += got as u64;
                     count += 1;
-                    // The bytes behind a message have usually not arrived yet.
+                    // The bytes behind a message have usually not arrived yet, if they were not read ahead.
                     let receiver = &connections.receiver;
-                    if part.kind != PartKind::Packet && receiver.part().is_none() && !receiver.is_queried() {
+                    let is_end = part.kind != PartKind::Packet && receiver.part().is_none();
+                    if is_end && receiver.ahead().is_empty() && !receiver.is_queried() {
                         break;
                     }
                 }
             }
         }
         port_set.count_received(at.0, bytes);
+        // No event announces bytes that were read ahead.
+        connections.must_read_on |= count >= PARTS_PER_READ && !connections.receiver.ahead().is_empty();
         let receiver = &mut connections.receiver;
         let is_closed = (has_ended || receiver.is_queried()) && receiver.record_drained(has_ended);
         let is_active = receiver.pending_reply().is_some() || connections.must_read_on;

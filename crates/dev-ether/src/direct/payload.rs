@@ -1,4 +1,4 @@
-//! The payload of a message part that has arrived in a connection. All of it except few bytes that were read ahead
+//! The payload of a message part that has arrived in a connection. All of it except the bytes that were read ahead
 //! still lies in the kernel, which copies it to its destination.
 //!
 //! No more bytes may be taken than have arrived (`TcpStream::available`). Used by `direct`; uses `device::Payload`.
@@ -14,21 +14,22 @@ const CHUNK_BYTES: usize = 64 << 10;
 pub struct SocketPayload<'a> {
     stream: &'a TcpStream,
     /// The first bytes, which were read ahead.
-    ahead: &'a [u8],
+    ahead: &'a mut [u8],
     left: usize,
     scratch: &'a mut Vec<u8>,
 }
 
 impl<'a> SocketPayload<'a> {
     /// Makes the payload of `len` bytes: those of `ahead` first, which has at most `len`.
-    pub fn new(stream: &'a TcpStream, ahead: &'a [u8], len: usize, scratch: &'a mut Vec<u8>) -> SocketPayload<'a> {
+    pub fn new(stream: &'a TcpStream, ahead: &'a mut [u8], len: usize, scratch: &'a mut Vec<u8>) -> SocketPayload<'a> {
         debug_assert!(ahead.len() <= len);
         SocketPayload { stream, ahead, left: len, scratch }
     }
 
     /// Takes bytes that were read ahead, at most `max`.
-    fn take_ahead(&mut self, max: usize) -> &'a [u8] {
-        let (taken, rest) = self.ahead.split_at(self.ahead.len().min(max));
+    fn take_ahead(&mut self, max: usize) -> &'a mut [u8] {
+        let ahead = std::mem::take(&mut self.ahead);
+        let (taken, rest) = ahead.split_at_mut(ahead.len().min(max));
         self.ahead = rest;
         self.left -= taken.len();
         taken
@@ -57,9 +58,7 @@ impl Payload for SocketPayload<'_> {
     fn next(&mut self, max: usize) -> Option<SharedMem<'_>> {
         let taken = self.take_ahead(max);
         if !taken.is_empty() {
-            self.scratch.clear();
-            self.scratch.extend_from_slice(taken);
-            return Some(SharedMem::of_slice(self.scratch));
+            return Some(SharedMem::of_slice(taken));
         }
         let len = self.left.min(max).min(CHUNK_BYTES);
         self.scratch.resize(len, 0);

@@ -1,25 +1,29 @@
 //! The receiving end of a direct connection, without I/O: it decides what the next bytes are, and counts them (P37 of
 //! docs/protocol.md).
 //!
-//! A part header is trusted only with its tag. Few bytes are read ahead of their use, so that a part header, a direct
-//! packet and the part header behind it take one system call. Used by `direct`; uses `wire` and `order`.
+//! A part header is trusted only with its tag. Bytes are read ahead of their use, so that a part header, a direct
+//! packet and the part header behind it take one system call, with all of a short message. Used by `direct`; uses
+//! `wire` and `order`.
 
 use super::order::UNCONFIRMED_MAX;
+use super::sender::RETAINED_MAX_BYTES;
 use super::wire::{PART_HEADER_BYTES, PartHeader, PartKind, ReadReport, ReceiverControl, parse_part_header};
 use hawser_device::{Header, PREFIX_MAX};
 use hawser_link::Seq;
 use hawser_link::frame::{JobKey, PeerPair};
 
-/// The most bytes that are read ahead: two part headers with the longest prefix between them.
-pub const AHEAD_MAX: usize = 2 * PART_HEADER_BYTES + PREFIX_MAX;
-
-/// The number of bytes that are read ahead at once: as before, with the prefix of an eager stream, which has a length
-/// of 8 bytes. More would be the first bytes of payload, as a rule, which are then copied once more.
+/// The number of bytes that are read ahead at once while messages are long: two part headers, with the prefix of an
+/// eager stream between them, which has a length of 8 bytes. More would be the first bytes of payload, as a rule, which
+/// are then copied once more.
 const READ_AHEAD: usize = 2 * PART_HEADER_BYTES + size_of::<u64>();
+
+/// The number of further bytes that are read ahead while messages are no longer than that. To copy them once more takes
+/// less time than two further system calls, for their number and for themselves.
+const SHORT_BYTES: usize = 6 << 10;
 
 /// A report of delivered packets is due after so many of them, or so many bytes: a quarter of what the sender may keep.
 const REPORT_PACKETS: u64 = UNCONFIRMED_MAX / 4;
-const REPORT_BYTES: u64 = 256 << 10;
+const REPORT_BYTES: u64 = RETAINED_MAX_BYTES as u64 / 4;
 
 /// The part of a message whose bytes come next.
 #[derive(Clone, Copy, Debug)]
@@ -39,10 +43,12 @@ pub struct DirectReceiver {
     /// The number of bytes that were taken, and the number of bytes that we have guaranteed to the peer to take.
     taken: u64,
     guaranteed: u64,
-    /// Bytes that were read and not taken: those from `ahead_at` to `ahead_end`.
-    ahead: [u8; AHEAD_MAX],
+    /// Memory for bytes that were read and not taken: those from `ahead_at` to `ahead_end`.
+    ahead: Vec<u8>,
     ahead_at: usize,
     ahead_end: usize,
+    /// Whether the last message had at most SHORT_BYTES, so that the next one is expected to be as short.
+    expects_short: bool,
     part: Option<MessagePart>,
     /// Direct packets, and the bytes taken, since the last report of the position.
     unreported_packets: u64,
@@ -60,9 +66,10 @@ impl DirectReceiver {
             is_open: false,
             taken: 0,
             guaranteed: 0,
-            ahead: [0; AHEAD_MAX],
+            ahead: Vec::new(),
             ahead_at: 0,
             ahead_end: 0,
+            expects_short: true,
             part: None,
             unreported_packets: 0,
             reported: 0,
@@ -135,12 +142,22 @@ impl DirectReceiver {
         &self.ahead[self.ahead_at..self.ahead_end]
     }
 
+    /// Returns the same bytes for a delivery, which may change them.
+    pub fn ahead_mut(&mut self) -> &mut [u8] {
+        &mut self.ahead[self.ahead_at..self.ahead_end]
+    }
+
     /// Returns the memory for bytes to be read ahead; empty if enough were read.
     pub fn ahead_space(&mut self) -> &mut [u8] {
         self.ahead.copy_within(self.ahead_at..self.ahead_end, 0);
         (self.ahead_at, self.ahead_end) = (0, self.ahead_end - self.ahead_at);
-        let wanted = self.part.map_or(PART_HEADER_BYTES, |part| part.left.min(PREFIX_MAX as u64) as usize);
-        &mut self.ahead[self.ahead_end..READ_AHEAD.max(wanted).max(self.ahead_end)]
+        let wanted = self.part.map_or(0, |part| part.left.min(PREFIX_MAX as u64) as usize);
+        let short = if self.expects_short { SHORT_BYTES } else { 0 };
+        let end = READ_AHEAD.max(wanted).max(self.ahead_end) + short;
+        if self.ahead.len() < end {
+            self.ahead.resize(end, 0);
+        }
+        &mut self.ahead[self.ahead_end..end]
     }
 
     /// Records that `bytes` bytes were read into `ahead_space`.
@@ -157,6 +174,9 @@ impl DirectReceiver {
             parse_part_header(header, (self.number, self.taken), (key, peer_pair))?;
         self.ahead_at += PART_HEADER_BYTES;
         self.taken += PART_HEADER_BYTES as u64;
+        if kind != PartKind::Packet {
+            self.expects_short = len <= SHORT_BYTES as u64;
+        }
         self.part = Some(MessagePart { kind, lane, header, after, left: len });
         Some((true, report))
     }

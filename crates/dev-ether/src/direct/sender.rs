@@ -22,13 +22,14 @@ const STALL_NS: u64 = 50_000_000;
 const RETRY_NS: u64 = 1_000_000_000;
 const RETRY_DOUBLINGS: u32 = 6;
 
-/// The maximum number of bytes of direct packets to one peer that are kept until the peer has them: more than a
-/// connection has in flight with its limited send buffer (`direct::SEND_BUFFER_BYTES`), and little for a rank with many
-/// peers.
-const RETAINED_MAX_BYTES: usize = 1 << 20;
+/// The maximum number of bytes of direct packets to one peer that are kept until the peer has them: as much as the
+/// peer's default credit for eager messages, which is eight of the longest. With their headers only seven of these fit.
+pub const RETAINED_MAX_BYTES: usize = 4 << 20;
 
-/// The maximum number of emptied buffers that are kept for later packets.
+/// The maximum number of emptied buffers that are kept for later packets to the peer, and of their bytes: enough for one
+/// of the longest packets, because a rank may have many peers.
 const FREE_BUFFERS_MAX: usize = 4;
+const FREE_BYTES_MAX: usize = (512 << 10) + PACKET_HEAD_MAX;
 
 /// The longest head of a direct packet: a part header, the prefix, and the part header of the rest.
 const PACKET_HEAD_MAX: usize = 2 * PART_HEADER_BYTES + PREFIX_MAX;
@@ -382,6 +383,11 @@ impl DirectSender {
         LinkOrder::behind(self.sent_packets, self.confirmed_packets)
     }
 
+    /// Returns the number of direct packets that were sent to the peer, by all connections.
+    pub fn sent_packets(&self) -> u64 {
+        self.sent_packets
+    }
+
     /// Returns the number of direct packets that the peer may not have.
     pub fn unconfirmed_packets(&self) -> u64 {
         self.sent_packets - self.confirmed_packets
@@ -527,7 +533,8 @@ impl DirectSender {
     /// Releases the memory of a direct packet.
     fn release(&mut self, packet: RetainedPacket) {
         self.retained_bytes -= packet.bytes.len();
-        if self.free_buffers.len() < FREE_BUFFERS_MAX {
+        let free_bytes: usize = self.free_buffers.iter().map(Vec::capacity).sum();
+        if self.free_buffers.len() < FREE_BUFFERS_MAX && free_bytes + packet.bytes.capacity() <= FREE_BYTES_MAX {
             self.free_buffers.push(packet.bytes);
         }
     }

@@ -368,32 +368,43 @@ impl World {
         }
     }
 
-    /// Reads bytes of a part header, of which bits may be changed, and none behind it. Returns whether any have
-    /// arrived; None if the header was refused.
+    /// Reads a part header, of which a bit may be changed, and bytes behind it. Returns whether any were read or there
+    /// is a part; None if the header was refused.
     fn read_header(&mut self, at: usize, faults: bool) -> Option<bool> {
-        let available = self.connections[at].arrived.len();
-        let missing = PART_HEADER_BYTES - self.receiver.ahead().len();
-        let buffer = self.receiver.ahead_space();
-        let count = missing.min(available);
-        buffer[..count].iter_mut().zip(self.connections[at].arrived.drain(..count)).for_each(|(to, byte)| *to = byte);
-        if count == 0 {
-            return Some(false);
+        let mut has_read = false;
+        if self.receiver.ahead().len() < PART_HEADER_BYTES {
+            let arrived = &mut self.connections[at].arrived;
+            let buffer = self.receiver.ahead_space();
+            let count = self.dice.index(buffer.len() + 1).max(1).min(arrived.len());
+            buffer[..count].iter_mut().zip(arrived.drain(..count)).for_each(|(to, byte)| *to = byte);
+            self.receiver.record_ahead(count);
+            has_read = count > 0;
         }
-        if faults && self.dice.one_in(30) {
-            let bit = self.dice.index(8 * count);
-            buffer[bit / 8] ^= 1 << (bit % 8);
+        if self.receiver.ahead().len() >= PART_HEADER_BYTES && faults && self.dice.one_in(30) {
+            let bit = self.dice.index(8 * PART_HEADER_BYTES);
+            self.receiver.ahead_mut()[bit / 8] ^= 1 << (bit % 8);
             self.is_header_corrupted = true;
         }
-        self.receiver.record_ahead(count);
         match self.receiver.begin_part(&self.key, PEER_PAIR) {
-            Some((is_taken, _)) => assert!(!is_taken || !self.is_header_corrupted, "a changed header was taken"),
+            Some((is_taken, _)) => {
+                assert!(!is_taken || !self.is_header_corrupted, "a changed header was taken");
+                Some(has_read || is_taken)
+            }
             None => {
                 assert!(std::mem::take(&mut self.is_header_corrupted), "a right header was refused");
                 self.corrupted_headers += 1;
-                return None;
+                None
             }
         }
-        Some(true)
+    }
+
+    /// Takes `count` bytes of the part, first those that were read ahead.
+    fn take(&mut self, at: usize, count: usize) -> Vec<u8> {
+        let mut bytes = self.receiver.ahead().to_vec();
+        bytes.truncate(count);
+        bytes.extend(self.connections[at].arrived.drain(..count - bytes.len()));
+        self.receiver.record_taken(count);
+        bytes
     }
 
     /// Performs one step of the receiver.
@@ -407,7 +418,7 @@ impl World {
         let (mut rounds, mut has_ended) = (self.dice.below(3), false);
         while rounds > 0 || self.receiver.is_queried() {
             rounds = rounds.saturating_sub(1);
-            let available = self.connections[at].arrived.len();
+            let available = self.receiver.ahead().len() + self.connections[at].arrived.len();
             let Some(&part) = self.receiver.part() else {
                 match self.read_header(at, faults) {
                     Some(true) => {}
@@ -436,9 +447,8 @@ impl World {
                     has_ended = self.connections[at].broken;
                     break;
                 }
-                let prefix: Vec<u8> = self.connections[at].arrived.drain(..count).collect();
+                let prefix = self.take(at, count);
                 self.record_packet(part.header.a as usize, u64::from_le_bytes(prefix[..].try_into().unwrap()));
-                self.receiver.record_taken(count);
                 self.order.record_delivered();
                 self.release_held();
                 continue;
@@ -447,9 +457,8 @@ impl World {
                 self.receiver.guarantee_rest();
                 self.send_reply();
             }
-            let bytes: Vec<u8> = self.connections[at].arrived.drain(..count).collect();
+            let bytes = self.take(at, count);
             self.record_bytes(part.header.a as usize, u64::from(part.header.b), &bytes);
-            self.receiver.record_taken(count);
         }
         if (has_ended || self.receiver.is_queried()) && self.receiver.record_drained(has_ended) {
             (self.connections[at].receiver_has_ended, self.connections[at].broken) = (true, true);

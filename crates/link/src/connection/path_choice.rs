@@ -12,7 +12,7 @@ use crate::marks::{Mark, mark};
 use crate::path::{Path, PathId, RemotePort};
 use crate::path_scheduler::{self, RUN_NS_MAX};
 use crate::planted::{Bug, planted};
-use crate::port_traits::{LatencyClass, PortTraits};
+use crate::port_traits::LatencyClass;
 use crate::shared_stats::SharedStats;
 
 /// The maximum number of frames that are handed to a wire at once. UDP's segmentation offload takes at least 64.
@@ -33,8 +33,8 @@ const LONG_FRAMES: usize = 2;
 /// The size, in bytes, above which a transfer is long in any case: it exceeds two frames of any Ethernet.
 const LONG_ANYWAY_BYTES: usize = 64 << 10;
 
-/// The bytes of long transfers that a peer must have been sent before on-demand paths are opened for bulk: for less a
-/// TCP connection is too expensive.
+/// The bytes of long transfers, or of messages that might bypass link, that a peer must have been sent before on-demand
+/// paths are opened for them: for less a TCP connection is too expensive.
 const ON_DEMAND_BYTES: u64 = 1 << 20;
 
 /// The class of a transfer, by its size: few frames; bulk, which is many frames; or long, which is bulk for which
@@ -164,34 +164,37 @@ impl Connection {
     }
 
     /// See `Endpoint::direct_path`.
-    pub fn direct_path(&mut self, total: usize, stats: &mut SharedStats) -> Option<PathId> {
-        // Messages that are not long enter no trial: link would not send them by the path that is tried.
-        let is_long = self.is_long(total);
+    pub fn direct_path(&mut self, stats: &mut SharedStats) -> Option<PathId> {
         self.update_flows();
         for selector in &mut self.selectors {
-            if is_long || selector.has_no_choice(&self.paths) {
-                selector.update(&mut self.paths, stats);
-            }
+            selector.update(&mut self.paths, stats);
         }
         let mut candidates = self.selectors.iter().filter_map(|selector| Some((selector, selector.current()?)));
         let (selector, current) = candidates.next()?;
         let path = &self.paths[current];
-        let is_best = !selector.has_trial() || selector.has_no_choice(&self.paths);
-        let is_best = is_best && path.may_be_bypassed() && path.is_responding();
+        let is_chosen = !selector.has_trial() || selector.has_no_choice(&self.paths);
+        let is_best = is_chosen && path.may_be_bypassed() && path.is_responding();
         (is_best && candidates.next().is_none()).then_some(path.id)
     }
 
-    /// Whether link would send a message of `total` bytes by the best path for bulk.
-    fn is_long(&self, total: usize) -> bool {
-        TransferSize::of(total, 1, || self.frame_for_size(TransferSize::Few)) == TransferSize::Long
-    }
-
+    /// See `Endpoint::record_direct`.
     pub fn record_direct(&mut self, stats: &mut SharedStats, bytes: usize) {
-        if !self.is_long(bytes) {
-            return;
-        }
         let selector = self.selectors.iter_mut().find(|selector| selector.current().is_some());
         selector.into_iter().for_each(|selector| selector.on_sent(bytes, &mut self.paths, stats));
+    }
+
+    /// See `Endpoint::bypass_path`.
+    pub fn bypass_path(&mut self, total: usize) -> Option<PathId> {
+        let responding = || self.paths.iter().filter(|path| path.is_responding());
+        let nic_pair = responding().next()?.nic_pair();
+        let is_slow = self.selectors.iter().any(|selector| selector.nic_pair == nic_pair && selector.is_slow());
+        if is_slow || responding().any(|path| path.nic_pair() != nic_pair) {
+            return None;
+        }
+        let found = responding().find(|path| path.may_be_bypassed() && !path.is_additional_flow());
+        let path_id = found.map(|path| path.id);
+        self.bypass_bytes += if path_id.is_none() { total as u64 } else { 0 };
+        path_id
     }
 
     pub(super) fn waiting_size(&self, send_pool: &FramePool) -> TransferSize {
@@ -288,8 +291,7 @@ impl Connection {
     pub(super) fn open_on_demand_paths(&mut self, stats: &SharedStats) {
         for at in 0..self.paths.len() {
             if self.paths[at].is_on_demand()
-                && let Some(reason) = self.reason_to_open(&self.paths[at].port)
-                && (reason != Mark::OpenedForBulk || self.has_known_nic_pair(at) && self.may_need(at, stats))
+                && let Some(reason) = self.reason_to_open(at, stats)
             {
                 mark(reason);
                 self.paths[at].start_opening();
@@ -314,8 +316,9 @@ impl Connection {
             .any(|selector| selector.nic_pair == path.nic_pair() && selector.may_need(path.id.local_port, stats))
     }
 
-    /// The reason for which paths of a port are needed; None if they are not needed.
-    fn reason_to_open(&self, port: &PortTraits) -> Option<Mark> {
+    /// The reason for which on-demand path `at` is needed; None if it is not needed.
+    fn reason_to_open(&self, at: usize, stats: &SharedStats) -> Option<Mark> {
+        let port = &self.paths[at].port;
         if port.latency_class < LatencyClass::Bulk {
             let same_nic = || self.paths.iter().filter(|path| path.port.nic == port.nic);
             let is_answered = same_nic().any(|path| path.established().is_some());
@@ -323,9 +326,14 @@ impl Connection {
             let is_needed = is_answered && same_nic().filter(is_better).all(Path::is_hello_exhausted);
             return is_needed.then_some(Mark::OpenedInPlace);
         }
-        let is_alone = || self.paths.iter().all(Path::has_no_reply);
-        let has_bulk = self.bulk_bytes >= ON_DEMAND_BYTES;
-        if has_bulk { Some(Mark::OpenedForBulk) } else { is_alone().then_some(Mark::OpenedAlone) }
+        let has_bypass = self.bypass_bytes >= ON_DEMAND_BYTES && self.paths[at].may_be_bypassed();
+        if has_bypass && self.has_known_nic_pair(at) {
+            return Some(Mark::OpenedToBypass);
+        }
+        if self.bulk_bytes >= ON_DEMAND_BYTES {
+            return (self.has_known_nic_pair(at) && self.may_need(at, stats)).then_some(Mark::OpenedForBulk);
+        }
+        self.paths.iter().all(Path::has_no_reply).then_some(Mark::OpenedAlone)
     }
 
     /// The established paths that waiting frames may take: those that respond; if none responds, all of them (P24).

@@ -71,7 +71,7 @@ impl RouteFigures {
             SendMethod::Eager | SendMethod::EagerStream { .. }
                 if method::is_device_stream(&self.limits, facts.bytes) =>
             {
-                ("eager stream, in one call where TCP carries most", 0)
+                ("eager stream, in one call where that measures faster", 0)
             }
             SendMethod::Eager => ("eager", 0),
             SendMethod::EagerStream { first_bytes } => ("eager stream", facts.bytes - first_bytes),
@@ -204,7 +204,7 @@ mod tests {
             let limits = ProtocolLimits { packet, read_from: NEVER, ..SHORT };
             let rows = table(&RouteFigures { limits, packet, first: 16 });
             let methods: Vec<(u64, &str)> = rows[0].methods.iter().map(|(from, name)| (*from, &name[..])).collect();
-            let begins = [before, &[(50, "eager stream, in one call where TCP carries most")]].concat();
+            let begins = [before, &[(50, "eager stream, in one call where that measures faster")]].concat();
             assert_eq!((&methods[..begins.len()], methods[begins.len()].0), (&begins[..], 101));
         }
     }
