@@ -60,8 +60,8 @@ const SEND_BUFFER_BYTES: i32 = 320 << 10;
 /// network of 10 Gbit/s transports in this time.
 const SHORT_RTT_US: u32 = 200;
 
-/// Maximum bytes of a rest, of a direct packet, of which the kernel may take a part only. A longer one is sent only if the
-/// connection takes all of it at once: its sender may compute afterwards, and then nothing writes the other part.
+/// Maximum bytes of a rest, of a direct packet, of which the kernel may take a part only. A longer one is sent only if
+/// the connection takes all of it at once: its sender may compute afterwards, and then nothing writes the other part.
 const PARTLY_TAKEN_MAX: usize = 64 << 10;
 
 /// Maximum bytes of a direct packet in one message of link.

@@ -26,8 +26,8 @@ const RETRY_DOUBLINGS: u32 = 6;
 /// peer's default credit for eager messages, which is eight of the longest. With their headers only seven of these fit.
 pub const RETAINED_MAX_BYTES: usize = 4 << 20;
 
-/// The maximum number of emptied buffers that are kept for later packets to the peer, and of their bytes: enough for one
-/// of the longest packets, because a rank may have many peers.
+/// The maximum number of emptied buffers that are kept for later packets to the peer, and of their bytes: enough for
+/// one of the longest packets, because a rank may have many peers.
 const FREE_BUFFERS_MAX: usize = 4;
 const FREE_BYTES_MAX: usize = (512 << 10) + PACKET_HEAD_MAX;
 
