@@ -290,7 +290,7 @@ mod tests {
         assert!(groups().contains(&number));
         crate::signals::send(-number, libc::SIGKILL).unwrap();
         // Act as if the number of an ended group had been reused as that of this process and of its group.
-        let mut other = start("sleep 1006");
+        let mut other = start("exec sleep 1006");
         let number = other.id() as i32;
         assert!(groups().contains(&number));
         forget_leader(number);
