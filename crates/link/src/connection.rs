@@ -90,10 +90,11 @@ pub struct Connection {
     paths: Vec<Path>,
     /// The selectors of the path for bulk, one for each pair of NICs.
     selectors: Vec<BulkPathSelector>,
-    /// Bytes of long transfers that were sent to the peer so far.
-    bulk_bytes: u64,
-    /// Bytes of messages that might have bypassed link if there had been a path for that, each time that one was tried.
-    bypass_bytes: u64,
+    /// Bytes of long transfers that were sent to the peer so far; it stays at its maximum.
+    bulk_bytes: u32,
+    /// Bytes of messages that might have bypassed link if there had been a path for that, each time that one was tried;
+    /// it stays at its maximum.
+    bypass_bytes: u32,
     /// Whether there is more than one flow between two ports.
     has_flows: bool,
     /// Frames to be sent, in the order of their messages: those that the peer needs first come first.
@@ -660,7 +661,7 @@ impl Connection {
         }
         if size == TransferSize::Long {
             self.record_bypassed(at, bytes);
-            self.bulk_bytes += bytes as u64;
+            self.bulk_bytes = self.bulk_bytes.saturating_add(bytes as u32);
             if let Some(selector_at) = selector_at {
                 let is_of_other = taken > 0 && self.was_cut_for_other(at, len);
                 let selector = &mut self.selectors[selector_at];

@@ -35,7 +35,7 @@ const LONG_ANYWAY_BYTES: usize = 64 << 10;
 
 /// The bytes of long transfers, or of messages that might bypass link, that a peer must have been sent before on-demand
 /// paths are opened for them: for less a TCP connection is too expensive.
-const ON_DEMAND_BYTES: u64 = 1 << 20;
+const ON_DEMAND_BYTES: u32 = 1 << 20;
 
 /// The class of a transfer, by its size: few frames; bulk, which is many frames; or long, which is bulk for which
 /// long frames pay.
@@ -193,7 +193,9 @@ impl Connection {
         }
         let found = responding().find(|path| path.may_be_bypassed() && !path.is_additional_flow());
         let path_id = found.map(|path| path.id);
-        self.bypass_bytes += if path_id.is_none() { total as u64 } else { 0 };
+        if path_id.is_none() {
+            self.bypass_bytes = self.bypass_bytes.saturating_add(total as u32);
+        }
         path_id
     }
 
