@@ -74,7 +74,8 @@ pub static RTR: Param = Param {
     read: ReadTime::AtStart,
 };
 
-/// The length from which precedence decides the method, as in MPI/MBCF §3.1.1: 0 is the paper's protocol.
+/// The length from which precedence decides the method, as in MPI/MBCF §3.1.1: 0 is the paper's protocol. Below the
+/// eager limit of each device it loses nearly everywhere (docs/measurements/2026-11-26-write-protocol.md).
 pub static OFFER_FROM: Param = Param {
     name: "HAWSER_OFFER_FROM",
     kind: ParamKind::Bytes { min: 0, max: 1 << 40 },
