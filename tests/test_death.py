@@ -40,12 +40,14 @@ def killed(lab, out, err, code, dying, host):
 
 
 def lines_before(job, line):
-    """What the job prints before this line, which it must print."""
-    before = ""
-    while (read := job.stdout.readline()) != line:
-        assert read, (before, job.communicate())
-        before += read
-    return before
+    """What the job prints before this line, which it must print. Reads no byte behind it: `communicate` would not find what
+    a buffer holds."""
+    printed = b""
+    while not f"\n{printed.decode()}".endswith(f"\n{line}"):
+        read = os.read(job.stdout.fileno(), 1)
+        assert read, (printed, job.communicate())
+        printed += read
+    return printed.decode().removesuffix(line)
 
 
 def end_of(host, program, rank):
