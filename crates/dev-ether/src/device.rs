@@ -41,13 +41,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// link permits.
 pub const PACKET_MAX_BYTES: usize = (16 << 10) + PREFIX_MAX;
 
-/// Longest eager message, in bytes. A rendezvous costs three frames and a round trip, more than a copy of so many bytes
-/// (docs/adr/0058-no-rendezvous-up-to-512-kib.md).
-const EAGER_MAX_BYTES: usize = 512 << 10;
+/// Longest eager message, in bytes.
+const EAGER_MAX_BYTES: usize = direct::REST_MAX_BYTES;
 
-/// Shortest rest of a message, in bytes, that is sent zero-copy if the message did not go as a direct packet. A shorter
-/// one is copied instead, so that its sender need not wait for the receiver's report.
-const ZERO_COPY_FROM_BYTES: usize = (64 << 10) + 1;
+/// Shortest rest of a message, in bytes, that is sent zero-copy if the message did not go as a direct packet: each that
+/// might find no space for one. A shorter one is copied instead, so that its sender need not wait for the receiver's
+/// report.
+const ZERO_COPY_FROM_BYTES: usize = direct::PARTLY_TAKEN_MAX + 1;
 
 /// The MTU of jumbo frames, in bytes; some NICs have slightly more.
 const JUMBO_MTU: usize = 9216;

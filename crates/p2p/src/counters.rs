@@ -38,7 +38,8 @@ counters! {
     Written = "messages written to the receive buffer", Events, "sent by one copy into the receiver's buffer";
     BytesCopiedOnce = "bytes copied once", Bytes,
         "from the sender's buffer to the receiver's, by the rank that read or wrote them in the other's memory";
-    ZeroCopy = "messages sent zero-copy", Events, "whose rest went from the program's memory, between hosts, over a TCP connection beside the frames";
+    ZeroCopy = "messages sent zero-copy", Events,
+        "whose rest went from the program's memory, between hosts, over a TCP connection beside the frames";
     RtrsSent = "RTRs sent", Events, "long receives that were announced to their sender";
     RtrsRefused = "RTRs refused as stale", Events, "the sender had sent its message before the RTR arrived";
     CtsSent = "CTSs sent", Events, "replies to an RTS that request the message's bytes";

@@ -372,8 +372,7 @@ impl<N: RequestData> LaneCore<N> {
             MessageMemory::Buffer(Buffer::Dense(mem)) => {
                 let into = mem.slice(from as usize, (until - from) as usize);
                 let read = fabric.read(peer, key, from, into);
-                self.counters.add(Counter::Pulled as usize, read as u64);
-                self.counters.add(Counter::BytesCopiedOnce as usize, if read { until - from } else { 0 });
+                self.count_one_copy(Counter::Pulled, read, until - from);
                 read
             }
             _ => false,
@@ -404,9 +403,14 @@ impl<N: RequestData> LaneCore<N> {
         let fabric = self.fabric;
         let len = (until - from) as usize;
         let written = self.with_source(op, from, len, |source| fabric.write(peer, key, from, source));
-        self.counters.add(Counter::Written as usize, written as u64);
-        self.counters.add(Counter::BytesCopiedOnce as usize, if written { until - from } else { 0 });
+        self.count_one_copy(Counter::Written, written, until - from);
         written
+    }
+
+    /// Counts a message that was read or written in the other rank's memory, if it was.
+    fn count_one_copy(&mut self, counter: Counter, is_copied: bool, bytes: u64) {
+        self.counters.add(counter as usize, is_copied as u64);
+        self.counters.add(Counter::BytesCopiedOnce as usize, if is_copied { bytes } else { 0 });
     }
 
     /// Carries out the effects that touch buffers and requests; moves those that send to the outbox.

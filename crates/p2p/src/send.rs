@@ -97,7 +97,8 @@ impl<N: RequestData> LaneState<N> {
             return false;
         }
         let Some(message) = self.core.engine.fast_eager_stream(peer, bytes) else { return false };
-        let control = wire::encode(&Packet::EagerFirst { context: to.context, tag: to.tag, bytes });
+        let packet = Packet::EagerFirst { context: to.context, tag: to.tag, bytes };
+        let control = wire::encode(&packet);
         let mut at = (limits.first as usize).min(self.channel.max_single_packet(peer) - wire::EAGER_FIRST_PREFIX);
         if !self.channel.send(peer, control.header, control.prefix(), PayloadSource::Mem(mem.slice(0, at))) {
             self.core.engine.undo_fast_send(peer, bytes);
@@ -115,8 +116,7 @@ impl<N: RequestData> LaneState<N> {
             at += piece_mem.len();
         }
         self.core.counters.add(Counter::BytesSent as usize, bytes);
-        self.core.counters.add(Counter::EagerStreams as usize, 1);
-        self.core.counters.add(Counter::BytesStreamed as usize, bytes);
+        self.core.count_method(&packet, false);
         true
     }
 
@@ -128,13 +128,13 @@ impl<N: RequestData> LaneState<N> {
             return false;
         }
         let Some(message) = self.core.engine.fast_eager_stream(peer, bytes) else { return false };
-        let control = wire::encode(&Packet::EagerFirst { context: to.context, tag: to.tag, bytes });
+        let packet = Packet::EagerFirst { context: to.context, tag: to.tag, bytes };
+        let control = wire::encode(&packet);
         if !self.channel.send_stream(peer, control.header, control.prefix(), wire::data(message, 0), mem) {
             self.core.engine.undo_fast_send(peer, bytes);
             return false;
         }
-        self.core.counters.add(Counter::EagerStreams as usize, 1);
-        self.core.counters.add(Counter::BytesStreamed as usize, bytes);
+        self.core.count_method(&packet, false);
         self.core.counters.add(Counter::DeviceStreams as usize, 1);
         true
     }

@@ -7,7 +7,9 @@
 //! wins. Both ends of a connection have trials at the same time, as in a ping-pong: so the two ends take turns in
 //! different orders, in which each method of one end meets each method of the other.
 //!
-//! The module sends nothing, and reads no clock. Used by `direct`; uses nothing.
+//! The module sends nothing, and reads no clock. Used by `direct`; uses a limit of `sender`.
+
+use super::sender::RETAINED_MAX_BYTES;
 
 /// The methods for an eager message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,6 +20,15 @@ pub enum EagerMethod {
     Link,
 }
 
+impl EagerMethod {
+    fn other(self) -> EagerMethod {
+        match self {
+            EagerMethod::Direct => EagerMethod::Link,
+            EagerMethod::Link => EagerMethod::Direct,
+        }
+    }
+}
+
 /// The upper ends of the classes of lengths, in bytes; the last class has all longer messages. They are those for which
 /// the best method may differ: few frames, a run of frames, several runs.
 const CLASS_ENDS: [usize; 3] = [8 << 10, 32 << 10, 128 << 10];
@@ -25,7 +36,7 @@ pub const CLASSES: usize = CLASS_ENDS.len() + 1;
 
 /// The length of a turn, in bytes. A program may hand over many messages at once, which takes less time than they need;
 /// but no more than its credit for eager messages, which has this number of bytes by default. So a turn waits for some.
-const TURN_BYTES: u64 = 4 << 20;
+const TURN_BYTES: u64 = RETAINED_MAX_BYTES as u64;
 
 /// The methods of a trial's turns, for the end with the lower rank and for the other one: each pair of methods occurs
 /// twice.
@@ -149,16 +160,11 @@ impl ClassChoice {
     }
 
     fn end_trial(&mut self) {
-        let (now, other) = match self.winner {
-            EagerMethod::Direct => (self.best[0], self.best[1]),
-            EagerMethod::Link => (self.best[1], self.best[0]),
-        };
-        let is_beaten = u128::from(other) * 100 < u128::from(now) * u128::from(BETTER_PERCENT);
+        let other = self.winner.other();
+        let best_ns = |method: EagerMethod| u128::from(self.best[method as usize]);
+        let is_beaten = best_ns(other) * 100 < best_ns(self.winner) * u128::from(BETTER_PERCENT);
         if is_beaten {
-            self.winner = match self.winner {
-                EagerMethod::Direct => EagerMethod::Link,
-                EagerMethod::Link => EagerMethod::Direct,
-            };
+            self.winner = other;
         }
         let is_kept = self.is_found && !is_beaten;
         self.retrial_bytes = if is_kept { (self.retrial_bytes * 2).min(RETRIAL_BYTES_MAX) } else { RETRIAL_BYTES };

@@ -29,7 +29,7 @@ mod wire;
 
 pub use order::{Arrival, LinkOrder};
 pub use payload::SocketPayload;
-pub use sender::{DirectPacket, ZeroCopyDone, ZeroCopySend};
+pub use sender::{DirectPacket, REST_MAX_BYTES, ZeroCopyDone, ZeroCopySend};
 pub use wire::CHANNEL;
 
 use crate::message::{PacketMessage, class_of};
@@ -60,9 +60,10 @@ const SEND_BUFFER_BYTES: i32 = 320 << 10;
 /// network of 10 Gbit/s transports in this time.
 const SHORT_RTT_US: u32 = 200;
 
-/// Maximum bytes of a rest, of a direct packet, of which the kernel may take a part only. A longer one is sent only if
-/// the connection takes all of it at once: its sender may compute afterwards, and then nothing writes the other part.
-const PARTLY_TAKEN_MAX: usize = 64 << 10;
+/// The longest rest of a direct packet, in bytes, of which the kernel may take only a part. A longer packet is sent
+/// only if the connection takes all of it at once: its sender may compute afterwards, and then nothing writes the other
+/// part.
+pub const PARTLY_TAKEN_MAX: usize = 64 << 10;
 
 /// Maximum bytes of a direct packet in one message of link.
 const RESENT_BYTES_MAX: usize = 16 << 10;

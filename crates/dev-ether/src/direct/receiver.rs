@@ -3,7 +3,7 @@
 //!
 //! A part header is trusted only with its tag. Bytes are read ahead of their use, so that a part header, a direct
 //! packet and the part header behind it take one system call, with all of a short message. Used by `direct`; uses
-//! `wire` and `order`.
+//! `wire`, `order`, and a limit of `sender`.
 
 use super::order::UNCONFIRMED_MAX;
 use super::sender::RETAINED_MAX_BYTES;

@@ -22,14 +22,19 @@ const STALL_NS: u64 = 50_000_000;
 const RETRY_NS: u64 = 1_000_000_000;
 const RETRY_DOUBLINGS: u32 = 6;
 
+/// The longest rest of a direct packet that memory is planned for, in bytes: the longest eager message. A rendezvous
+/// costs three frames and a round trip, more than a copy of so many bytes
+/// (docs/adr/0058-no-rendezvous-up-to-512-kib.md).
+pub const REST_MAX_BYTES: usize = 512 << 10;
+
 /// The maximum number of bytes of direct packets to one peer that are kept until the peer has them: as much as the
 /// peer's default credit for eager messages, which is eight of the longest. With their headers only seven of these fit.
-pub const RETAINED_MAX_BYTES: usize = 4 << 20;
+pub const RETAINED_MAX_BYTES: usize = 8 * REST_MAX_BYTES;
 
 /// The maximum number of emptied buffers that are kept for later packets to the peer, and of their bytes: enough for
 /// one of the longest packets, because a rank may have many peers.
 const FREE_BUFFERS_MAX: usize = 4;
-const FREE_BYTES_MAX: usize = (512 << 10) + PACKET_HEAD_MAX;
+const FREE_BYTES_MAX: usize = REST_MAX_BYTES + PACKET_HEAD_MAX;
 
 /// The longest head of a direct packet: a part header, the prefix, and the part header of the rest.
 const PACKET_HEAD_MAX: usize = 2 * PART_HEADER_BYTES + PREFIX_MAX;

@@ -303,7 +303,7 @@ impl World {
             let fill = |at: usize, into: &mut [u8]| {
                 into.iter_mut().enumerate().for_each(|(i, b)| *b = byte(me, to, n, at + i, total));
             };
-            // A device that looks for a path for eager messages, of a length for which the worlds have no time.
+            // A device looks for a path past link for its eager messages. The length stands for many of them.
             if self.seed % 2 == 1 {
                 let _ = node.endpoint.bypass_path(to, 200 << 10);
             }
