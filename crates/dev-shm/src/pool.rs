@@ -64,16 +64,13 @@ pub const fn piece_chunks(ranks: usize) -> usize {
 
 const _: () = assert!(chunks(2) == POOL_CHUNKS && piece_chunks(8) == CHUNKS && chunks(64) == CHUNKS_MIN);
 
-/// Returns the maximum number of chunks that a receiver may retain for its replies. It must leave enough chunks of
-/// its guaranteed share for one more piece, so that the owner can continue to send; and it may retain at most half of
-/// that share, since otherwise bursts in one direction would run out of chunks.
+/// Returns the maximum number of chunks that a receiver may retain for its replies. It leaves enough chunks of its
+/// guaranteed share for one more piece, so that the owner can continue to send.
 pub const fn retained_max(ranks: usize) -> usize {
-    let spare = guaranteed(ranks).saturating_sub(piece_chunks(ranks));
-    let half = guaranteed(ranks) / 2;
-    if spare > half { half } else { spare }
+    guaranteed(ranks).saturating_sub(piece_chunks(ranks))
 }
 
-const _: () = assert!(retained_max(2) == 128 && retained_max(64) == 0);
+const _: () = assert!(retained_max(2) == 248 && retained_max(64) == 0);
 
 /// Chunk numbers of one packet, a byte each, in the order of its payload.
 pub type ChunkNumbers = [u8; CHUNKS];

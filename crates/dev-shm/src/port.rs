@@ -14,7 +14,7 @@ use crate::peer_liveness::PeerLiveness;
 use crate::poll_set::PollSet;
 use crate::pool::{self, CHUNK, ChunkPool};
 use crate::remote::ShmRegistrations;
-use crate::retained::{REPLY_CHUNKS, RetainedChunks};
+use crate::retained::RetainedChunks;
 use crate::ring::{SLOTS, publish_interval};
 use crate::ring_mapping::RingMapping;
 use crate::ring_slot::{self, BODY, CHUNKS, CHUNKS_AT, FIRST_PAYLOAD, FIRST_PAYLOAD_AT};
@@ -226,7 +226,7 @@ impl ShmPort {
     /// `find_chunks`, which loads the cache line whose load is timed here.
     #[inline]
     fn copy_for(&mut self, to: Peer, len: usize, count: usize) -> unsafe fn(*mut u8, *const u8, usize) {
-        if len < LONG || self.retained[to].has(count) || (count <= REPLY_CHUNKS && self.pool.is_warm(count)) {
+        if len < LONG || self.retained[to].has(count) || self.pool.is_warm(count) {
             return copy::long;
         }
         let PeerRings { tx, distance, .. } = self.rings_of(to);
