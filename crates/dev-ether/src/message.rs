@@ -45,10 +45,10 @@ pub struct PacketMessage<'a> {
 impl<'a> PacketMessage<'a> {
     pub fn new(header: Header, prefix: &[u8], source: PayloadSource<'a>) -> PacketMessage<'a> {
         let mut head = [0; HEADER + PREFIX_MAX];
-        head[0] = header.kind;
-        head[2..4].copy_from_slice(&header.aux.to_le_bytes());
-        head[4..8].copy_from_slice(&header.a.to_le_bytes());
-        head[8..HEADER].copy_from_slice(&header.b.to_le_bytes());
+        head[0] = header.kind();
+        head[2..4].copy_from_slice(&header.aux().to_le_bytes());
+        head[4..8].copy_from_slice(&header.a().to_le_bytes());
+        head[8..HEADER].copy_from_slice(&header.b().to_le_bytes());
         head[HEADER..HEADER + prefix.len()].copy_from_slice(prefix);
         PacketMessage { head, head_len: HEADER + prefix.len(), source }
     }
@@ -115,7 +115,7 @@ impl<'a> MessagePayload<'a> {
         let mut head = [0; HEADER];
         read_exact(&mut message, UserMem::of_slice(&mut head))?;
         let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        let header = Header { kind: head[0], aux: u16::from_le_bytes([head[2], head[3]]), a: word(4), b: word(8) };
+        let header = Header::new(head[0], u16::from_le_bytes([head[2], head[3]]), word(4), word(8));
         Some((header, LinkOrder::decode(head[1])?, MessagePayload { rest: message, scratch }))
     }
 

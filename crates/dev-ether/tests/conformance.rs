@@ -133,7 +133,7 @@ fn random_traffic_arrives_as_sent() {
 fn a_device_that_waits_for_a_peer_tells_what_it_counts_now_and_then() {
     let report_count = Arc::<AtomicU32>::default();
     let net = net_counting_reports(2, 1500, report_count.clone());
-    let header = Header { kind: 1, aux: 0, a: 0, b: 0 };
+    let header = Header::new(1, 0, 0, 0);
     net.devices[0].port(Lane(0)).send(Peer(1), header, &[], PayloadSource::None).unwrap();
     let began = Instant::now();
     let waited = (0..20_000).filter(|_| !net.devices[0].flush()).count();

@@ -209,20 +209,20 @@ struct TestDelivery {
 
 impl Delivery for TestDelivery {
     fn deliver(&mut self, _: Peer, header: Header, payload: &mut dyn Payload) {
-        if header.kind == ANNOUNCEMENT {
-            assert_eq!(header.b as usize, self.announced.len(), "announcements came out of order");
+        if header.kind() == ANNOUNCEMENT {
+            assert_eq!(header.b() as usize, self.announced.len(), "announcements came out of order");
             let mut len = [0; 8];
             assert!(payload.read(&mut len) && payload.is_empty());
-            self.announced.insert(header.a as usize, u64::from_le_bytes(len) as usize);
+            self.announced.insert(header.a() as usize, u64::from_le_bytes(len) as usize);
             return;
         }
-        if header.kind != DATA {
+        if header.kind() != DATA {
             return;
         }
-        if header.aux == 1 {
-            assert!(self.announced.contains_key(&(header.a as usize)), "bytes came before their announcement");
+        if header.aux() == 1 {
+            assert!(self.announced.contains_key(&(header.a() as usize)), "bytes came before their announcement");
         }
-        let (message, at) = (header.a as usize, header.b as usize);
+        let (message, at) = (header.a() as usize, header.b() as usize);
         let mut bytes = vec![0; payload.len()];
         assert!(payload.read(&mut bytes));
         if self.messages.len() <= message {
@@ -247,7 +247,7 @@ fn content(message: usize, len: usize) -> Vec<u8> {
 }
 
 fn header(message: usize, at: usize) -> Header {
-    Header { kind: DATA, aux: 0, a: message as u32, b: at as u32 }
+    Header::new(DATA, 0, message as u32, at as u32)
 }
 
 impl Rank {
@@ -266,10 +266,10 @@ impl Rank {
     /// Sends a message behind an announcement, as a direct packet if the device takes it. Returns whether it did.
     fn send_announced(&mut self, len: usize) -> bool {
         let message = self.sending.len();
-        let announcement = Header { kind: ANNOUNCEMENT, aux: 0, a: message as u32, b: self.announced };
+        let announcement = Header::new(ANNOUNCEMENT, 0, message as u32, self.announced);
         let prefix = (len as u64).to_le_bytes();
         let mut bytes = content(message, len);
-        let rest = Header { aux: 1, ..header(message, 0) };
+        let rest = Header::new(header(message, 0).kind(), 1, header(message, 0).a(), header(message, 0).b());
         // Every other one goes by link in any case.
         let is_direct = self.announced.is_multiple_of(2)
             && self.port.send_stream(self.to, announcement, &prefix, rest, UserMem::of_slice(&mut bytes));

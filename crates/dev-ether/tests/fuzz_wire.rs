@@ -199,7 +199,7 @@ impl Delivery for Packets {
             piece.read(&mut bytes[at..]);
         }
         assert_eq!(bytes.len(), len);
-        let Header { kind, aux, a, b } = header;
+        let (kind, aux, a, b) = (header.kind(), header.aux(), header.a(), header.b());
         self.packets.push((self.lane, [kind.into(), aux.into(), a, b], bytes));
     }
 
@@ -370,7 +370,7 @@ fn cards() {
         }
         if bytes.len() <= PORT_LIST_MAX_BYTES {
             let (device, ..) = device(bytes.to_vec());
-            let header = Header { kind: 1, aux: 0, a: 0, b: 0 };
+            let header = Header::new(1, 0, 0, 0);
             let _ = device.port(Lane(0)).send(Peer(1), header, &[], PayloadSource::None);
             device.before_sleep();
         }

@@ -44,7 +44,7 @@ struct Sink<'a> {
 impl Delivery for Sink<'_> {
     fn deliver(&mut self, _from: Peer, header: Header, payload: &mut dyn Payload) {
         let len = payload.len();
-        assert!(payload.copy_to(self.buffer.slice(header.a as usize, len)));
+        assert!(payload.copy_to(self.buffer.slice(header.a() as usize, len)));
         self.left -= len;
     }
 
@@ -78,7 +78,7 @@ impl Player {
         let mut at = 0;
         while at < from.len() {
             let part = piece.min(from.len() - at);
-            let header = Header { a: at as u32, ..Header::default() };
+            let header = Header::new(0, 0, at as u32, 0);
             while self.port.send(to, header, &[], PayloadSource::Mem(from.slice(at, part))).is_err() {
                 std::hint::spin_loop();
             }

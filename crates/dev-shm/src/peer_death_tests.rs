@@ -25,7 +25,7 @@ fn write(segment: &Segment, whole: u32, lines: u32) {
     let (mut tx, len) = (ring.packet(), ring_slot::payload_of_slots(3));
     for packet in 0..=whole {
         for line in 0..if packet < whole { 3 } else { lines } {
-            let header = Header { a: packet, ..Header::default() };
+            let header = Header::new(0, 0, packet, 0);
             let word = if line == 0 { ring_slot::inline_word(&header, len) } else { 0 };
             // SAFETY: the body begins with the second word.
             tx.put(word, |body| unsafe { body.cast::<u64>().write(ring_slot::second_word(&header)) });
@@ -46,7 +46,7 @@ struct Seen {
 
 impl Delivery for Seen {
     fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload) {
-        assert_eq!((from, header.a, self.lost), (Peer(1), self.whole, 0));
+        assert_eq!((from, header.a(), self.lost), (Peer(1), self.whole, 0));
         let len = payload.len();
         let whole = if self.ragged == 0 {
             payload.copy_to(hawser_base::UserMem::of_slice(&mut vec![0; len]))

@@ -39,7 +39,7 @@ const _: () = assert!(PREFIX_MAX as u64 <= PREFIX_MASK);
 /// Returns the first word of a packet's first slot, without the generation.
 #[inline(always)]
 pub fn inline_word(header: &Header, len: usize) -> u64 {
-    u64::from(header.kind) << 8 | u64::from(header.aux) << 16 | (len as u64) << 32
+    u64::from(header.form()) << 8 | (len as u64) << 32
 }
 
 /// Returns the first word, without the generation, of a packet with `prefix` bytes in its slot and `len` bytes in
@@ -57,12 +57,12 @@ pub fn is_reply_in_place(word: u64) -> bool {
 /// Returns the second word of a packet's first slot.
 #[inline(always)]
 pub fn second_word(header: &Header) -> u64 {
-    u64::from(header.a) | u64::from(header.b) << 32
+    header.words()
 }
 
 #[inline(always)]
 pub fn header(first: u64, second: u64) -> Header {
-    Header { kind: (first >> 8) as u8, aux: (first >> 16) as u16, a: second as u32, b: (second >> 32) as u32 }
+    Header::of_words((first >> 8) as u32, second)
 }
 
 #[inline(always)]
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_header_comes_back_as_written() {
-        let head = Header { kind: 0xa5, aux: 0xfedc, a: 0x89ab_cdef, b: 0x7654_3210 };
+        let head = Header::new(0xa5, 0xfedc, 0x89ab_cdef, 0x7654_3210);
         for word in [inline_word(&head, 4472), chunked_word(&head, 40, 32768, true)] {
             assert_eq!(header(word, second_word(&head)), head);
             assert_eq!(word & 0xff, 0, "the generation's bits are free");

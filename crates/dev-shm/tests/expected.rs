@@ -14,7 +14,7 @@ struct Waits {
 
 impl Delivery for Waits {
     fn deliver(&mut self, _from: Peer, header: Header, _payload: &mut dyn Payload) {
-        self.got.push(header.a);
+        self.got.push(header.a());
     }
 
     fn expects(&self, _from: Peer) -> bool {
@@ -36,7 +36,7 @@ fn a_poll_ends_with_the_packet_that_was_waited_for() {
     let mem = UserMem::of_slice(&mut bytes);
     // The first packet goes in chunks, so that a prefetch follows; the rest in slots.
     for (a, len) in [(1, 5000), (2, 8), (3, 8), (4, 8)] {
-        sender.send(Peer(1), Header { a, ..Header::default() }, &[], PayloadSource::Mem(mem.slice(0, len))).unwrap();
+        sender.send(Peer(1), Header::new(0, 0, a, 0), &[], PayloadSource::Mem(mem.slice(0, len))).unwrap();
     }
     let mut waits = Waits { wanted: 2, got: Vec::new() };
     assert_eq!((receiver.poll(&mut waits), &waits.got[..]), (2, &[1, 2][..]), "the third was not waited for");

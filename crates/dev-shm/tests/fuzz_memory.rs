@@ -175,7 +175,7 @@ fn generation(position: u32) -> u8 {
 fn reference_packet(area: &Region, sender: usize, tail: u32) -> Option<ReferencePacket> {
     let first = line(area, sender, tail)?;
     let (one, two) = (word(&first, 0), word(&first, 8));
-    let header = Header { kind: first[1], aux: (one >> 16) as u16, a: two as u32, b: (two >> 32) as u32 };
+    let header = Header::new(first[1], (one >> 16) as u16, two as u32, (two >> 32) as u32);
     let (len, form) = ((one >> 32) as u16 as usize, (one >> 48) as u16);
     if form >> 15 == 1 {
         let prefix = usize::from(form & 0x3f).min(CHUNKS_AT - PREFIX_AT);
@@ -516,7 +516,7 @@ fn send(port: &mut Box<dyn DevicePort>, to: usize, prefix: u8, len: usize) -> Re
     let prefix: Vec<u8> = (0..prefix % 41).collect();
     let mut bytes: Vec<u8> = (0..len.min(CHUNKS * CHUNK)).map(|at| (at % 251) as u8).collect();
     let source = if bytes.is_empty() { PayloadSource::None } else { PayloadSource::Mem(UserMem::of_slice(&mut bytes)) };
-    port.send(Peer(to as u32), Header { kind: 9, aux: 1, a: 2, b: 3 }, &prefix, source)
+    port.send(Peer(to as u32), Header::new(9, 1, 2, 3), &prefix, source)
 }
 
 fn send_until_refused(port: &mut Box<dyn DevicePort>, to: usize) -> SendError {

@@ -497,13 +497,13 @@ struct Last {
 
 impl Delivery for Last {
     fn deliver(&mut self, _from: Peer, header: Header, payload: &mut dyn Payload) {
-        assert!(!self.cut && self.lost == 0 && header.a == self.next, "in order, nothing after a cut packet");
+        assert!(!self.cut && self.lost == 0 && header.a() == self.next, "in order, nothing after a cut packet");
         self.next += 1;
         let mut left = payload.len();
         while let Some(piece) = payload.next(usize::MAX) {
             let mut ends = vec![0; piece.len()];
             piece.read(&mut ends);
-            assert!(ends.iter().all(|&byte| byte == header.a as u8), "what arrives is as it was sent");
+            assert!(ends.iter().all(|&byte| byte == header.a() as u8), "what arrives is as it was sent");
             left -= piece.len();
         }
         self.cut = left > 0;
@@ -526,7 +526,7 @@ fn killed_at_random() {
             for seed in 0.. {
                 let len = [700, 0, 776, 3000, 60, 32_000][if round % 3 == 0 { 2 } else { seed as usize % 6 }];
                 bytes[..len].fill(seed as u8);
-                let header = Header { a: seed, ..Header::default() };
+                let header = Header::new(0, 0, seed, 0);
                 while port.send(Peer(0), header, &[], PayloadSource::Mem(UserMem::of_slice(&mut bytes[..len]))).is_err()
                 {
                 }

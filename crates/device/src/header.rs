@@ -4,6 +4,8 @@
 //! the only protocol above the transport so far (others are meant for windows, PM and Madeleine); uses no other
 //! module.
 
+use std::fmt;
+
 /// A protocol above the transport, which receives packets of its own: the upper half of `Header::kind`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Protocol(u8);
@@ -33,27 +35,86 @@ impl Protocol {
     }
 }
 
-/// The header of a packet; the packet's protocol defines the meaning of its words.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// The header of a packet: `kind`, `aux`, `a` and `b`. The packet's protocol defines their meaning.
+///
+/// It has two words, so that a call passes it in two registers. As four fields it was copied through memory in each
+/// call on the way to a device. Such a copy loads several fields at once, and waits until all earlier stores, among
+/// them the last ones of the piece before, have left the store buffer: 50 ns of the 130 that a piece of 16 KiB cost.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Header {
-    pub kind: u8,
-    pub aux: u16,
-    pub a: u32,
-    pub b: u32,
+    /// `kind` in the low 8 bits, `aux` in the 16 bits above.
+    form: u32,
+    /// `a` in the low half, `b` in the high half.
+    words: u64,
 }
 
 impl Header {
     #[inline(always)]
-    pub fn protocol(&self) -> Protocol {
-        Protocol(self.kind >> Protocol::KIND_BITS)
+    pub const fn new(kind: u8, aux: u16, a: u32, b: u32) -> Header {
+        Header { form: kind as u32 | (aux as u32) << 8, words: a as u64 | (b as u64) << 32 }
+    }
+
+    /// Makes the header of `form` and `words`. Bits of `form` above the lowest 24 are dropped.
+    #[inline(always)]
+    pub const fn of_words(form: u32, words: u64) -> Header {
+        Header { form: form & 0xff_ffff, words }
+    }
+
+    /// Returns `kind` in the low 8 bits and `aux` in the 16 bits above.
+    #[inline(always)]
+    pub const fn form(self) -> u32 {
+        self.form
+    }
+
+    /// Returns `a` in the low half and `b` in the high half.
+    #[inline(always)]
+    pub const fn words(self) -> u64 {
+        self.words
+    }
+
+    #[inline(always)]
+    pub const fn kind(self) -> u8 {
+        self.form as u8
+    }
+
+    #[inline(always)]
+    pub const fn aux(self) -> u16 {
+        (self.form >> 8) as u16
+    }
+
+    #[inline(always)]
+    pub const fn a(self) -> u32 {
+        self.words as u32
+    }
+
+    #[inline(always)]
+    pub const fn b(self) -> u32 {
+        (self.words >> 32) as u32
+    }
+
+    #[inline(always)]
+    pub fn protocol(self) -> Protocol {
+        Protocol(self.kind() >> Protocol::KIND_BITS)
     }
 
     /// Returns the header of the piece of a stream that begins `bytes` bytes later. In the header of a piece, `b`
     /// holds the low 32 bits of its position in the stream and `aux` the high 16 bits.
     #[inline]
     pub fn moved(self, bytes: u64) -> Header {
-        let at = (u64::from(self.aux) << 32 | u64::from(self.b)).wrapping_add(bytes);
-        Header { aux: (at >> 32) as u16, b: at as u32, ..self }
+        let at = (u64::from(self.aux()) << 32 | u64::from(self.b())).wrapping_add(bytes);
+        Header::new(self.kind(), (at >> 32) as u16, self.a(), at as u32)
+    }
+}
+
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fields = (self.kind(), self.aux(), self.a(), self.b());
+        f.debug_struct("Header")
+            .field("kind", &fields.0)
+            .field("aux", &fields.1)
+            .field("a", &fields.2)
+            .field("b", &fields.3)
+            .finish()
     }
 }
 

@@ -30,11 +30,11 @@ impl Delivery for ReceivedMessages {
     fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload) {
         let mut bytes = vec![0; payload.len()];
         assert!(
-            payload.read(&mut bytes) && bytes == text(header.a, bytes.len()),
+            payload.read(&mut bytes) && bytes == text(header.a(), bytes.len()),
             "packet {} is as it was sent",
-            header.a
+            header.a()
         );
-        self.0.entry(from.0).or_default().push(header.a);
+        self.0.entry(from.0).or_default().push(header.a());
     }
     fn peer_failed(&mut self, peer: Peer) {
         panic!("{peer} lives");
@@ -54,12 +54,7 @@ struct UserChannel {
 impl UserChannel {
     fn send(&mut self, to: u32, a: u32, len: usize) -> bool {
         let mut bytes = text(a, len);
-        self.channel.send(
-            Peer(to),
-            Header { kind: 0x70, a, ..Header::default() },
-            &[],
-            PayloadSource::Mem(UserMem::of_slice(&mut bytes)),
-        )
+        self.channel.send(Peer(to), Header::new(0x70, 0, a, 0), &[], PayloadSource::Mem(UserMem::of_slice(&mut bytes)))
     }
 
     fn poll(&mut self) {

@@ -531,7 +531,7 @@ impl<N: RequestData> Delivery for LaneCore<N> {
     fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload) {
         if let Some(context) = wire::eager_context(&header, self.id) {
             return self.deliver_whole(
-                Envelope { context, source: from, tag: header.b as i32, bytes: payload.len() as u64 },
+                Envelope { context, source: from, tag: header.b() as i32, bytes: payload.len() as u64 },
                 payload,
             );
         }

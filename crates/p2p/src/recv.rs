@@ -121,7 +121,7 @@ struct DirectDelivery<'a, N: RequestData> {
 impl<N: RequestData> Delivery for DirectDelivery<'_, N> {
     #[inline]
     fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload) {
-        let tag = header.b as i32;
+        let tag = header.b() as i32;
         let is_another = self.received.is_some() || self.spec.source != Some(from);
         if is_another
             || !wire::is_eager(&header, self.spec.context)

@@ -26,28 +26,28 @@ const PUT_DONE: u8 = Protocol::MESSAGES.kind(14);
 /// Returns the header of a whole eager message, which is all that the fast path writes besides the payload.
 #[inline(always)]
 pub fn eager(context: Context, tag: i32) -> Header {
-    Header { kind: EAGER, aux: 0, a: context.0, b: tag as u32 }
+    Header::new(EAGER, 0, context.0, tag as u32)
 }
 
 /// Returns whether a header is that of a whole eager message on `context`.
 #[inline(always)]
 pub fn is_eager(header: &Header, context: Context) -> bool {
-    header.kind == EAGER && header.a == context.0
+    header.kind() == EAGER && header.a() == context.0
 }
 
 /// Returns the context of a whole eager message that arrived on `lane`. None for any other packet, or if the context
 /// belongs to another lane.
 #[inline(always)]
 pub fn eager_context(header: &Header, lane: Lane) -> Option<Context> {
-    let context = Context(header.a);
-    (header.kind == EAGER && context.lane() == lane).then_some(context)
+    let context = Context(header.a());
+    (header.kind() == EAGER && context.lane() == lane).then_some(context)
 }
 
 /// Returns the header of a piece of a stream.
 #[inline]
 pub fn data(message: u32, at: u64) -> Header {
     debug_assert!(at < 1 << 48);
-    Header { kind: DATA, aux: (at >> 32) as u16, a: message, b: at as u32 }
+    Header::new(DATA, (at >> 32) as u16, message, at as u32)
 }
 
 /// A prefix under construction. Its maximum length is the longest prefix that devices carry, and that the CRC of
@@ -78,7 +78,7 @@ pub const EAGER_FIRST_PREFIX: usize = size_of::<u64>();
 
 /// Encodes a packet; the caller appends its payload, if it has one.
 pub fn encode(packet: &Packet) -> ControlPacket {
-    let header = |kind, aux, a, b| Header { kind, aux, a, b };
+    let header = |kind, aux, a, b| Header::new(kind, aux, a, b);
     let empty = PrefixWriter::new();
     let (header, prefix) = match *packet {
         Packet::Eager { context, tag } => (eager(context, tag), empty),
@@ -128,7 +128,7 @@ impl PrefixReader<'_> {
 /// Decodes the packet of a header that arrived on `lane`, and removes the packet's prefix from the payload. None if
 /// it is no packet of this module, is truncated, or names a context of another lane.
 pub fn decode(header: &Header, payload: &mut dyn Payload, lane: Lane) -> Option<Packet> {
-    let Header { kind, aux, a, b } = *header;
+    let (kind, aux, a, b) = (header.kind(), header.aux(), header.a(), header.b());
     let (context, tag) = (Context(a), b as i32);
     let names_context = matches!(kind, EAGER | EAGER_FIRST | RTS | RTR_REPLY | RTR);
     if names_context && context.lane() != lane {
@@ -223,6 +223,6 @@ mod tests {
         assert_eq!(decode(&control.header, &mut TestPayload(vec![0; 15], 0), Lane(0)), None);
         let control = encode(&Packet::Cts { send: 4, from: 1, until: 2, key: Some(BufferKey([1, 2, 3])) });
         assert_eq!(decode(&control.header, &mut TestPayload(vec![0; 39], 0), Lane(0)), None, "a key that is cut short");
-        assert_eq!(decode(&Header { kind: 200, ..Header::default() }, &mut TestPayload(vec![], 0), Lane(0)), None);
+        assert_eq!(decode(&Header::new(200, 0, 0, 0), &mut TestPayload(vec![], 0), Lane(0)), None);
     }
 }

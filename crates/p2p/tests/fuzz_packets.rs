@@ -359,7 +359,7 @@ impl Rank {
                 }
             }
             Event::Raw { from, kind, aux, a, b, ref bytes } => {
-                self.arrive(peer(from), (Header { kind: kind % 16, aux, a, b }, bytes.clone()));
+                self.arrive(peer(from), (Header::new(kind % 16, aux, a, b), bytes.clone()));
             }
             Event::Call(ref call) => self.call(call),
         }

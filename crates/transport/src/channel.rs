@@ -482,7 +482,7 @@ mod tests {
             match far.refusal {
                 Some(refusal) => Err(refusal),
                 None => {
-                    far.sent.push((to, header.a));
+                    far.sent.push((to, header.a()));
                     Ok(())
                 }
             }
@@ -542,7 +542,7 @@ mod tests {
     }
 
     fn header(a: u32) -> Header {
-        Header { a, ..Header::default() }
+        Header::new(0, 0, a, 0)
     }
 
     fn send_short(channel: &mut Channel, to: u32, a: u32) -> bool {

@@ -90,8 +90,8 @@ mod tests {
         fn receive(&mut self, _: Peer, header: Header, payload: &mut dyn Payload) {
             let mut byte = [0];
             payload.copy_to(UserMem::of_slice(&mut byte));
-            assert_eq!(byte, [header.a as u8], "the payload belongs to its header");
-            self.0.lock().unwrap().push(header.a);
+            assert_eq!(byte, [header.a() as u8], "the payload belongs to its header");
+            self.0.lock().unwrap().push(header.a());
         }
         fn peer_failed(&mut self, peer: Peer) {
             self.0.lock().unwrap().push(1000 + peer.0);
@@ -124,7 +124,7 @@ mod tests {
         assert!(!channel.register_receiver(window, Box::new(taken.clone())), "a protocol has one receiver");
         assert!(!channel.register_receiver(Protocol::MESSAGES, Box::new(taken)), "the poller receives that protocol");
         for (a, protocol) in [(1, window), (2, Protocol::MESSAGES), (3, window), (4, free), (5, Protocol::MESSAGES)] {
-            let header = Header { kind: protocol.kind(7), a, ..Header::default() };
+            let header = Header::new(protocol.kind(7), 0, a, 0);
             let mut byte = [a as u8];
             assert!(channel.send(Peer(0), header, &[], PayloadSource::Mem(UserMem::of_slice(&mut byte))));
         }

@@ -75,7 +75,7 @@ mod tests {
 
     impl Delivery for Got {
         fn deliver(&mut self, _: Peer, header: Header, _: &mut dyn Payload) {
-            self.0.push(header.a);
+            self.0.push(header.a());
         }
         fn peer_failed(&mut self, peer: Peer) {
             unreachable!("{peer} lives");
@@ -94,7 +94,7 @@ mod tests {
         let users = [transport.open_mpi(&peers).unwrap(), transport.open("pm", 2, &peers).unwrap()];
         let mut channels = users.each_ref().map(|fabric| fabric.channel(Lane(1)));
         let send = |channel: &mut crate::Channel, a: u32| {
-            channel.send(Peer(0), Header { a, ..Header::default() }, &[], PayloadSource::None)
+            channel.send(Peer(0), Header::new(0, 0, a, 0), &[], PayloadSource::None)
         };
         let mut unread = 0;
         while send(&mut channels[0], unread) {

@@ -20,7 +20,7 @@ pub struct PacketReceiver<'a> {
 
 /// Returns the header of the piece that begins at byte `at` of a message.
 pub fn header(message: u32, at: usize) -> Header {
-    Header { a: message, ..Header::default() }.moved(at as u64)
+    Header::new(0, 0, message, 0).moved(at as u64)
 }
 
 impl<'a> PacketReceiver<'a> {
@@ -41,10 +41,10 @@ impl<'a> PacketReceiver<'a> {
 
 impl Delivery for PacketReceiver<'_> {
     fn deliver(&mut self, _from: Peer, header: Header, payload: &mut dyn Payload) {
-        let at = u64::from(header.aux) << 32 | u64::from(header.b);
+        let at = u64::from(header.aux()) << 32 | u64::from(header.b());
         let (len, mut is_there) = (payload.len(), true);
         let copy = |target: &mut [u8]| is_there = payload.copy_to(UserMem::of_slice(target));
-        self.got += self.assembly.take(self.into, (header.a, at), len, copy);
+        self.got += self.assembly.take(self.into, (header.a(), at), len, copy);
         self.lost |= !is_there;
     }
 

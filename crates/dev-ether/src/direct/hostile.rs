@@ -96,7 +96,7 @@ impl Receiver {
             ToReceiver::Header { part, lane, kind, len, after, off } => {
                 let position = (self.number, self.written + u64::from(off));
                 let kinds = [PartKind::ZeroCopy, PartKind::Packet, PartKind::PacketRest];
-                let header = Header { kind, ..Header::default() };
+                let header = Header::new(kind, 0, 0, 0);
                 let (after, len) = (after.map(Seq), u64::from(len % 64));
                 let part = PartHeader { kind: kinds[usize::from(part % 3)], lane, header, after, len, report: None };
                 self.feed(&encode_part_header(part, position, (&self.key, PEER_PAIR)));

@@ -143,7 +143,7 @@ impl DirectOrder {
 mod tests {
     use super::*;
 
-    const HEADER: Header = Header { kind: 1, aux: 0, a: 0, b: 0 };
+    const HEADER: Header = Header::new(1, 0, 0, 0);
 
     #[test]
     fn each_byte_means_one_order_or_none() {

@@ -43,7 +43,7 @@ enum LinkMessage {
     },
     /// A part of a direct packet whose connection has ended.
     Resent(ResentPart),
-    /// Bytes of a message from `header.b` on.
+    /// Bytes of a message from `header.b()` on.
     Bytes {
         header: Header,
         order: LinkOrder,
@@ -157,8 +157,8 @@ impl World {
             return false;
         }
         let prefix = self.next_place().to_le_bytes();
-        let header = Header { kind: DIRECT_PACKET, aux: 0, a: ticket as u32, b: 0 };
-        let rest_header = Header { kind: BYTES, ..header };
+        let header = Header::new(DIRECT_PACKET, 0, ticket as u32, 0);
+        let rest_header = Header::new(BYTES, header.aux(), header.a(), header.b());
         let packet = DirectPacket { lane: Lane(0), header, prefix: &prefix, rest_header };
         let head = self.sender.packet_head(&packet, rest_len, (Some(Seq(self.sent)), None), (&self.key, PEER_PAIR));
         let mut rest = self.memory[ticket].clone();
@@ -185,9 +185,9 @@ impl World {
     }
 
     fn deliver(&mut self, header: Header, bytes: &[u8]) {
-        match header.kind {
-            BYTES => self.record_bytes(header.a as usize, u64::from(header.b), bytes),
-            _ => self.record_packet(header.a as usize, u64::from_le_bytes(bytes.try_into().unwrap())),
+        match header.kind() {
+            BYTES => self.record_bytes(header.a() as usize, u64::from(header.b()), bytes),
+            _ => self.record_packet(header.a() as usize, u64::from_le_bytes(bytes.try_into().unwrap())),
         }
     }
 
@@ -245,7 +245,7 @@ impl World {
             }
             return self.send_rest(ZeroCopyDone { lane: Lane(0), ticket: ticket as u32, delivered: 0 });
         }
-        let header = Header { kind: BYTES, aux: 0, a: ticket as u32, b: 0 };
+        let header = Header::new(BYTES, 0, ticket as u32, 0);
         // Borrowed memory is never freed here.
         let mem = UserMem::of_slice(self.memory[ticket].clone().leak());
         let send = ZeroCopySend { lane: Lane(0), ticket: ticket as u32, mem };
@@ -260,7 +260,7 @@ impl World {
         let rest = self.memory[ticket][delivered as usize..].to_vec();
         if !rest.is_empty() {
             self.mixed += u64::from(delivered > 0);
-            let header = Header { kind: BYTES, aux: 0, a: ticket as u32, b: delivered as u32 };
+            let header = Header::new(BYTES, 0, ticket as u32, delivered as u32);
             let order = if self.ordered[ticket] { self.sender.link_order() } else { LinkOrder::Unordered };
             self.send_by_link(LinkMessage::Bytes { header, order, bytes: rest });
         }
@@ -333,7 +333,7 @@ impl World {
                 LinkMessage::Control(SenderControl::Query { number }) => self.receiver.handle_query(number, false),
                 LinkMessage::Control(SenderControl::Close { number }) => self.receiver.handle_query(number, true),
                 LinkMessage::Announce { ticket, place, order } => {
-                    let header = Header { kind: ANNOUNCEMENT, aux: 0, a: ticket as u32, b: 0 };
+                    let header = Header::new(ANNOUNCEMENT, 0, ticket as u32, 0);
                     self.handle_ordered(header, place.to_le_bytes().to_vec(), order);
                 }
                 LinkMessage::Resent(ResentPart { header, order, bytes, .. }) => {
@@ -448,7 +448,7 @@ impl World {
                     break;
                 }
                 let prefix = self.take(at, count);
-                self.record_packet(part.header.a as usize, u64::from_le_bytes(prefix[..].try_into().unwrap()));
+                self.record_packet(part.header.a() as usize, u64::from_le_bytes(prefix[..].try_into().unwrap()));
                 self.order.record_delivered();
                 self.release_held();
                 continue;
@@ -458,7 +458,7 @@ impl World {
                 self.send_reply();
             }
             let bytes = self.take(at, count);
-            self.record_bytes(part.header.a as usize, u64::from(part.header.b), &bytes);
+            self.record_bytes(part.header.a() as usize, u64::from(part.header.b()), &bytes);
         }
         if (has_ended || self.receiver.is_queried()) && self.receiver.record_drained(has_ended) {
             (self.connections[at].receiver_has_ended, self.connections[at].broken) = (true, true);

@@ -117,10 +117,10 @@ pub fn encode_part_header(
 ) -> [u8; PART_HEADER_BYTES] {
     let PartHeader { kind, lane, header, after, len, report } = part;
     let mut bytes = [0; PART_HEADER_BYTES];
-    bytes[..2].copy_from_slice(&[header.kind, lane]);
-    bytes[2..4].copy_from_slice(&header.aux.to_le_bytes());
-    bytes[4..8].copy_from_slice(&header.a.to_le_bytes());
-    bytes[8..12].copy_from_slice(&header.b.to_le_bytes());
+    bytes[..2].copy_from_slice(&[header.kind(), lane]);
+    bytes[2..4].copy_from_slice(&header.aux().to_le_bytes());
+    bytes[4..8].copy_from_slice(&header.a().to_le_bytes());
+    bytes[8..12].copy_from_slice(&header.b().to_le_bytes());
     bytes[12..16].copy_from_slice(&after.map_or(0, |behind| behind.0).to_le_bytes());
     bytes[16..24].copy_from_slice(&len.to_le_bytes());
     bytes[24..26].copy_from_slice(&[u8::from(after.is_some()), kind as u8]);
@@ -144,7 +144,7 @@ pub fn parse_part_header(
     if bytes[32..] != tag(bytes, position, tag_key) || !is_valid {
         return None;
     }
-    let header = Header { kind: bytes[0], aux: u16::from_le_bytes([bytes[2], bytes[3]]), a: word(4), b: word(8) };
+    let header = Header::new(bytes[0], u16::from_le_bytes([bytes[2], bytes[3]]), word(4), word(8));
     let after = (bytes[24] == 1).then_some(Seq(word(12)));
     let report = ReadReport::decode([bytes[26], bytes[27], bytes[28], bytes[29], bytes[30], bytes[31]]);
     Some(PartHeader { kind, lane: bytes[1], header, after, len, report })
@@ -156,7 +156,7 @@ pub fn sender_packet(control: SenderControl) -> (Header, [u8; 8]) {
         SenderControl::Query { number } => (QUERY, number),
         SenderControl::Close { number } => (CLOSE, number),
     };
-    (Header { kind, aux: 0, a, b: 0 }, [0; 8])
+    (Header::new(kind, 0, a, 0), [0; 8])
 }
 
 pub fn receiver_packet(control: ReceiverControl) -> (Header, [u8; 8]) {
@@ -164,7 +164,7 @@ pub fn receiver_packet(control: ReceiverControl) -> (Header, [u8; 8]) {
         ReceiverControl::Position { number, count } => (POSITION, number, count),
         ReceiverControl::Closed { number, count } => (CLOSED, number, count),
     };
-    (Header { kind, aux: 0, a, b: 0 }, count.to_le_bytes())
+    (Header::new(kind, 0, a, 0), count.to_le_bytes())
 }
 
 /// A control message of either end.
@@ -176,8 +176,8 @@ pub enum DirectControl {
 
 /// Reads a control message from a packet's header and the count behind it. None if the packet has an unknown kind.
 pub fn parse_control(header: &Header, count: u64) -> Option<DirectControl> {
-    let number = header.a;
-    Some(match header.kind {
+    let number = header.a();
+    Some(match header.kind() {
         QUERY => DirectControl::Sender(SenderControl::Query { number }),
         CLOSE => DirectControl::Sender(SenderControl::Close { number }),
         POSITION => DirectControl::Receiver(ReceiverControl::Position { number, count }),
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn a_front_is_read_at_its_place_alone_and_no_bit_of_it_may_differ() {
         let key = JobKey::new([7; 16]);
-        let header = Header { kind: 5, aux: 6, a: 7, b: 8 };
+        let header = Header::new(5, 6, 7, 8);
         let report = Some(ReadReport::new(7, 1 << 30));
         let part =
             PartHeader { kind: PartKind::PacketRest, lane: 3, header, after: Some(Seq(9)), len: 1 << 40, report };
@@ -242,6 +242,6 @@ mod tests {
             let (header, count) = receiver_packet(control);
             assert_eq!(parse_control(&header, u64::from_le_bytes(count)), Some(DirectControl::Receiver(control)));
         }
-        assert_eq!(parse_control(&Header { kind: 9, ..Header::default() }, 0), None);
+        assert_eq!(parse_control(&Header::new(9, 0, 0, 0), 0), None);
     }
 }

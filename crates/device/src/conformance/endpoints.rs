@@ -159,7 +159,7 @@ impl TestEndpoint {
 /// Returns a header whose every bit depends on the seed.
 pub fn test_header(seed: u32) -> Header {
     let mixed = u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    Header { kind: mixed as u8, aux: (mixed >> 8) as u16, a: seed, b: (mixed >> 32) as u32 }
+    Header::new(mixed as u8, (mixed >> 8) as u16, seed, (mixed >> 32) as u32)
 }
 
 /// Returns bytes that depend on their seed and their position.
@@ -193,7 +193,7 @@ impl ReceivedLog {
 impl Delivery for ReceivedLog {
     fn deliver(&mut self, from: Peer, header: Header, packet: &mut dyn Payload) {
         assert!(!self.failed.contains(&from.index()), "nothing arrives from a peer that was reported as failed");
-        let seed = header.a;
+        let seed = header.a();
         assert_eq!(header, test_header(seed), "the header arrives as it was sent");
         let len = packet.len();
         let wanted = self.max_bytes.unwrap_or(len).min(len);
