@@ -269,7 +269,7 @@ impl Rank {
         let announcement = Header::new(ANNOUNCEMENT, 0, message as u32, self.announced);
         let prefix = (len as u64).to_le_bytes();
         let mut bytes = content(message, len);
-        let rest = Header::new(header(message, 0).kind(), 1, header(message, 0).a(), header(message, 0).b());
+        let rest = Header::new(DATA, 1, message as u32, 0);
         // Every other one goes by link in any case.
         let is_direct = self.announced.is_multiple_of(2)
             && self.port.send_stream(self.to, announcement, &prefix, rest, UserMem::of_slice(&mut bytes));

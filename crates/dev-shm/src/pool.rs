@@ -10,6 +10,7 @@
 //! as slow. So all chunks of a pool are touched in time, and for that reason the size of a pool depends on the number
 //! of ranks. Used by `port`.
 
+use crate::exposure::EAGER;
 use crate::retained::{ChunkSet, ReturnBits, WORDS};
 use crate::ring_slot::CHUNKS;
 use hawser_base::Peer;
@@ -17,7 +18,8 @@ use hawser_base::peer_table::PeerTable;
 
 /// Bytes of a chunk: a page. Larger chunks gained nothing, and packets would use only a part of them.
 pub const CHUNK: usize = 4096;
-/// Maximum chunks of a pool, 1 MiB in all. Larger pools measured no faster. A chunk number fits into a byte.
+/// Maximum chunks of a pool, 1 MiB in all. A chunk number fits into a byte. Larger pools gained at most a tenth
+/// (docs/measurements/2026-11-27-long-messages-in-memory.md).
 pub const POOL_CHUNKS: usize = 256;
 
 const _: () = assert!(POOL_CHUNKS == 1 << u8::BITS);
@@ -65,12 +67,15 @@ pub const fn piece_chunks(ranks: usize) -> usize {
 const _: () = assert!(chunks(2) == POOL_CHUNKS && piece_chunks(8) == CHUNKS && chunks(64) == CHUNKS_MIN);
 
 /// Returns the maximum number of chunks that a receiver may retain for its replies. It leaves enough chunks of its
-/// guaranteed share for one more piece, so that the owner can continue to send.
+/// guaranteed share for one more piece, so that the owner can continue to send; and for an eager message, so that one
+/// can be sent while the receiver computes, but not more than half of the share for that.
 pub const fn retained_max(ranks: usize) -> usize {
-    guaranteed(ranks).saturating_sub(piece_chunks(ranks))
+    let (share, piece) = (guaranteed(ranks), piece_chunks(ranks));
+    let eager = if EAGER / CHUNK > share / 2 { share / 2 } else { EAGER / CHUNK };
+    share.saturating_sub(if piece > eager { piece } else { eager })
 }
 
-const _: () = assert!(retained_max(2) == 248 && retained_max(64) == 0);
+const _: () = assert!(retained_max(2) == 224 && retained_max(4) == 53 && retained_max(8) == 2 && retained_max(64) == 0);
 
 /// Chunk numbers of one packet, a byte each, in the order of its payload.
 pub type ChunkNumbers = [u8; CHUNKS];
@@ -340,7 +345,7 @@ mod tests {
 
     #[test]
     fn peers_that_do_not_drain_leave_every_other_its_share() {
-        for ranks in [3, 4, 8, 12, 16, 20] {
+        for ranks in [2, 3, 4, 5, 8, 12, 16, 20] {
             let piece = piece_chunks(ranks);
             let mut pool = ChunkPool::new(ranks);
             for hog in (1..ranks as u32 - 1).map(Peer) {
@@ -350,11 +355,16 @@ mod tests {
             }
             let last_peer = Peer(ranks as u32 - 1);
             let (words, mut last) = (TestReturnBits::default(), RetainedChunks::new(retained_max(ranks)));
-            for _ in 0..100 {
+            for round in 0..300 {
                 assert!(pool.may_take(last_peer, piece), "{ranks} ranks");
                 let numbers = pool.take(last_peer, piece);
                 last.retain(&numbers[..piece], &words);
                 pool.reclaim(last_peer, &words);
+                // Now and then a reply, so that the peer retains as much as it may again.
+                if round % 70 == 0 {
+                    let reply = last.take(piece).map(|numbers| numbers[..piece].to_vec());
+                    reply.inspect(|numbers| pool.reclaim_with_reply(last_peer, numbers));
+                }
             }
         }
     }

@@ -205,8 +205,8 @@ impl ShmPort {
     #[cold]
     #[inline(never)]
     fn collect_chunks(&mut self, to: Peer, count: usize) -> bool {
-        // In a long stream every packet comes here, and usually the receiver itself has returned chunks. So try it
-        // first: then no list of all holders is made.
+        // In a long stream packets come here again and again, and usually the receiver itself has returned chunks. So
+        // try it first: then no list of all holders is made.
         if self.reclaim_for(to, count, to) {
             return true;
         }
@@ -221,7 +221,7 @@ impl ShmPort {
     }
 
     /// Returns the copy function that fills chunks for a packet of `len` bytes to the peer: past the caches if the
-    /// peer is far and the chunks will be returned by their bits. Chunks that come back with a reply, to us or to the
+    /// peer is far and the chunks last came back by their bits. Chunks that come back with a reply, to us or to the
     /// peer, are best written through the caches, whether the peer is near or far. Must be called before
     /// `find_chunks`, which loads the cache line whose load is timed here.
     #[inline]
@@ -255,7 +255,7 @@ impl ShmPort {
             fill(SharedMem::of_slice(&mut front[prefix.len()..in_line]));
         }
         let (owner, numbers) = match self.retained[to].take(count) {
-            Some(borrowed) => (self.rings_of(to).local(), borrowed),
+            Some(retained) => (self.rings_of(to).local(), retained),
             None => (self.words.me, self.pool.take(to, count)),
         };
         let room = self.words.pool(owner);

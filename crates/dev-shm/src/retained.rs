@@ -1,4 +1,4 @@
-//! Retained chunks: a rank that has read a peer's chunk keeps it a while, to send its own reply in it.
+//! Retained chunks: a rank that has read a peer's chunk retains it, to send its own reply in it.
 //!
 //! If two cores write a cache line in turn, each after it has read the other's data, the line moves once per message.
 //! If one core always writes it and the other always reads it, the line is moved and invalidated in turn. Measured
@@ -8,22 +8,23 @@
 //! line.
 //!
 //! So a receiver retains as many chunks as its last reply needed, and at least half of those that it may retain: an
-//! exchange in both directions gains nothing if chunks come and go. A receiver that has received more than it may
-//! retain, since it last replied, expects to send no reply and returns everything: data that pass in one direction
-//! must not stay in two caches, and the sender needs its whole pool (1 MiB, streamed: 0.65 of the time with half of
-//! the pool retained).
+//! exchange in both directions is no faster if it retains only those. A receiver that has received more than it may
+//! retain, since it last replied, expects to send no reply and returns all but a few: data that pass in one direction
+//! must not stay in two caches, and the sender needs its whole pool. (A stream of 1 MiB takes 0.65 of the time that it
+//! takes if half of the pool is retained.)
 //!
 //! A chunk passes to the receiver by the ring slot that names it, and is returned exactly once: by its bit, or by a
 //! ring slot of the receiver that names it. Used by `port`; `pool` is the owner's side.
 
 use crate::pool::{ChunkNumbers, POOL_CHUNKS};
+use crate::ring_slot::CHUNKS;
 use std::collections::VecDeque;
 
 /// Words that hold a bit for each chunk of a pool.
 pub const WORDS: usize = POOL_CHUNKS / u64::BITS as usize;
 
-/// The number of chunks beyond those wanted for a reply from which they are returned, so that the words are not
-/// written for every chunk. The number matters little: a raw copy of 1 MiB through a pool took the same time with
+/// A receiver returns chunks when it has more than this number beyond those wanted for a reply, so that the words are
+/// not written for every chunk. The number matters little: a raw copy of 1 MiB through a pool took the same time with
 /// chunks returned every 16 KiB to 512 KiB.
 const BATCH: usize = 8;
 
@@ -101,7 +102,7 @@ impl RetainedChunks {
     #[inline]
     pub fn retain(&mut self, numbers: &[u8], words: impl ReturnBits) -> bool {
         if self.replied > 0 {
-            // Enough for a reply as long as the last one, if all of it can come in retained chunks.
+            // We expect a reply as long as the last one, unless more arrived than we may retain.
             self.wanted = if self.received > self.max { 0 } else { self.replied.clamp(self.max / 2, self.max) };
             (self.received, self.replied) = (0, 0);
         }
@@ -122,10 +123,11 @@ impl RetainedChunks {
         self.chunks.len() >= count
     }
 
-    /// Takes `count` retained chunks for a packet to the peer. None if there are not so many: then the packet goes in
-    /// other chunks.
+    /// Takes `count` retained chunks, at most CHUNKS, for a packet to the peer. None if there are not so many: then
+    /// the packet goes in other chunks. Counts the packet's chunks as part of our reply in either case.
     #[inline]
     pub fn take(&mut self, count: usize) -> Option<ChunkNumbers> {
+        debug_assert!(count <= CHUNKS);
         self.replied += count;
         if !self.has(count) {
             return None;
@@ -241,7 +243,7 @@ pub mod tests {
         assert_eq!(stream(&mut retained, 100), 100);
         assert_eq!(stream(&mut retained, 1), 0);
         assert!(stream(&mut retained, 250) <= BATCH);
-        // A reply to all that is short, and says nothing of the next one.
+        // This reply does not count, since more arrived before it than may be retained.
         reply(&mut retained, 10);
         assert!(stream(&mut retained, 90) <= BATCH);
         reply(&mut retained, 90);

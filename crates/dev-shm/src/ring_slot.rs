@@ -39,7 +39,7 @@ const _: () = assert!(PREFIX_MAX as u64 <= PREFIX_MASK);
 /// Returns the first word of a packet's first slot, without the generation.
 #[inline(always)]
 pub fn inline_word(header: &Header, len: usize) -> u64 {
-    u64::from(header.form()) << 8 | (len as u64) << 32
+    u64::from(header.kind_aux()) << 8 | (len as u64) << 32
 }
 
 /// Returns the first word, without the generation, of a packet with `prefix` bytes in its slot and `len` bytes in

@@ -39,11 +39,11 @@ impl Protocol {
 ///
 /// It has two words, so that a call passes it in two registers. As four fields it was copied through memory in each
 /// call on the way to a device. Such a copy loads several fields at once, and waits until all earlier stores, among
-/// them the last ones of the piece before, have left the store buffer: 50 ns of the 130 that a piece of 16 KiB cost.
+/// them the last ones of the piece before, have left the store buffer: about 50 ns for each piece of a long message.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Header {
     /// `kind` in the low 8 bits, `aux` in the 16 bits above.
-    form: u32,
+    kind_aux: u32,
     /// `a` in the low half, `b` in the high half.
     words: u64,
 }
@@ -51,19 +51,19 @@ pub struct Header {
 impl Header {
     #[inline(always)]
     pub const fn new(kind: u8, aux: u16, a: u32, b: u32) -> Header {
-        Header { form: kind as u32 | (aux as u32) << 8, words: a as u64 | (b as u64) << 32 }
+        Header { kind_aux: kind as u32 | (aux as u32) << 8, words: a as u64 | (b as u64) << 32 }
     }
 
-    /// Makes the header of `form` and `words`. Bits of `form` above the lowest 24 are dropped.
+    /// Makes the header of `kind_aux` and `words`. Bits of `kind_aux` above the lowest 24 are dropped.
     #[inline(always)]
-    pub const fn of_words(form: u32, words: u64) -> Header {
-        Header { form: form & 0xff_ffff, words }
+    pub const fn of_words(kind_aux: u32, words: u64) -> Header {
+        Header { kind_aux: kind_aux & 0xff_ffff, words }
     }
 
     /// Returns `kind` in the low 8 bits and `aux` in the 16 bits above.
     #[inline(always)]
-    pub const fn form(self) -> u32 {
-        self.form
+    pub const fn kind_aux(self) -> u32 {
+        self.kind_aux
     }
 
     /// Returns `a` in the low half and `b` in the high half.
@@ -74,12 +74,12 @@ impl Header {
 
     #[inline(always)]
     pub const fn kind(self) -> u8 {
-        self.form as u8
+        self.kind_aux as u8
     }
 
     #[inline(always)]
     pub const fn aux(self) -> u16 {
-        (self.form >> 8) as u16
+        (self.kind_aux >> 8) as u16
     }
 
     #[inline(always)]
@@ -108,12 +108,11 @@ impl Header {
 
 impl fmt::Debug for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fields = (self.kind(), self.aux(), self.a(), self.b());
         f.debug_struct("Header")
-            .field("kind", &fields.0)
-            .field("aux", &fields.1)
-            .field("a", &fields.2)
-            .field("b", &fields.3)
+            .field("kind", &self.kind())
+            .field("aux", &self.aux())
+            .field("a", &self.a())
+            .field("b", &self.b())
             .finish()
     }
 }

@@ -120,7 +120,7 @@ impl PeerRoutes {
 }
 
 /// The number of successive polls that may leave out the costly ports. An empty poll of such a port takes about 0.2 us,
-/// which is a third of the time in which shared memory moves a piece of a long message.
+/// which is a third of the time in which shared memory moves 16 KiB of a long message.
 const LEFT_OUT_MAX: u8 = 16;
 
 /// The number of polls, counted from one that delivers a packet by a costly port, in which no costly port is left out.

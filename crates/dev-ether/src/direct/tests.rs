@@ -158,7 +158,7 @@ impl World {
         }
         let prefix = self.next_place().to_le_bytes();
         let header = Header::new(DIRECT_PACKET, 0, ticket as u32, 0);
-        let rest_header = Header::new(BYTES, header.aux(), header.a(), header.b());
+        let rest_header = Header::new(BYTES, 0, ticket as u32, 0);
         let packet = DirectPacket { lane: Lane(0), header, prefix: &prefix, rest_header };
         let head = self.sender.packet_head(&packet, rest_len, (Some(Seq(self.sent)), None), (&self.key, PEER_PAIR));
         let mut rest = self.memory[ticket].clone();
