@@ -40,8 +40,8 @@ def killed(lab, out, err, code, dying, host):
 
 
 def lines_before(job, line):
-    """What the job prints before this line, which it must print. Reads no byte behind it: `communicate` would not find what
-    a buffer holds."""
+    """What the job prints before this line, which it must print. Reads no byte behind it: `communicate` would not find
+    what a buffer holds."""
     printed = b""
     while not f"\n{printed.decode()}".endswith(f"\n{line}"):
         read = os.read(job.stdout.fileno(), 1)

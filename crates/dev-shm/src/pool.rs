@@ -300,12 +300,12 @@ mod tests {
 
     #[test]
     fn chunks_are_used_in_turn() {
-        let (mut pool, words, mut borrower) = (ChunkPool::new(2), TestReturnBits::default(), RetainedChunks::new(0));
+        let (mut pool, words, mut retained) = (ChunkPool::new(2), TestReturnBits::default(), RetainedChunks::new(0));
         let first = pool.take(Peer(1), 8);
         assert_eq!(first, [0, 1, 2, 3, 4, 5, 6, 7]);
         pool.reclaim(Peer(1), &words);
         assert_eq!(pool.take(Peer(1), 2)[..2], [8, 9]);
-        borrower.retain(&first, &words);
+        retained.retain(&first, &words);
         pool.reclaim(Peer(1), &words);
         assert_eq!(pool.take(Peer(1), 1)[0], 10);
         for _ in 0..30 {
@@ -361,9 +361,10 @@ mod tests {
                 last.retain(&numbers[..piece], &words);
                 pool.reclaim(last_peer, &words);
                 // Now and then a reply, so that the peer retains as much as it may again.
-                if round % 70 == 0 {
-                    let reply = last.take(piece).map(|numbers| numbers[..piece].to_vec());
-                    reply.inspect(|numbers| pool.reclaim_with_reply(last_peer, numbers));
+                if round % 70 == 0
+                    && let Some(numbers) = last.take(piece)
+                {
+                    pool.reclaim_with_reply(last_peer, &numbers[..piece]);
                 }
             }
         }

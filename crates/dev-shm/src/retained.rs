@@ -102,8 +102,10 @@ impl RetainedChunks {
     #[inline]
     pub fn retain(&mut self, numbers: &[u8], words: impl ReturnBits) -> bool {
         if self.replied > 0 {
-            // We expect a reply as long as the last one, unless more arrived than we may retain.
-            self.wanted = if self.received > self.max { 0 } else { self.replied.clamp(self.max / 2, self.max) };
+            // We expect a reply as long as the last one. If more arrived than we may retain, `wanted` is and stays 0.
+            if self.received <= self.max {
+                self.wanted = self.replied.clamp(self.max / 2, self.max);
+            }
             (self.received, self.replied) = (0, 0);
         }
         self.received += numbers.len();

@@ -217,10 +217,10 @@ fn a_chunk_is_filled_again_only_after_it_was_read() {
         // SAFETY: both threads keep it until they have done with it.
         let place: &'static WithChunks = unsafe { &*Arc::as_ptr(&shared) };
         let (mut tx, mut rx) = (Producer::new(Model(&place.storage)), Consumer::new(Model(&place.storage)));
-        let (mut pool, mut borrower) = (ChunkPool::new(64), RetainedChunks::new(0));
+        let (mut pool, mut retained) = (ChunkPool::new(64), RetainedChunks::new(0));
         let mut receive = move |packet| {
             let numbers = place.read(&mut rx, packet);
-            borrower.retain(&numbers[..1], rx.memory());
+            retained.retain(&numbers[..1], rx.memory());
         };
         for packet in 0..2 {
             place.send(&mut tx, &mut pool, packet);
@@ -249,13 +249,13 @@ fn a_chunk_comes_home_with_an_answer_or_by_its_bit_and_never_twice() {
             let shared = shared.clone();
             thread::spawn(move || {
                 let (mut rx, mut tx) = (Consumer::new(Model(&place.storage)), Producer::new(Model(&place.back)));
-                let mut borrower = RetainedChunks::new(1);
+                let mut retained = RetainedChunks::new(1);
                 // Three arrive; two go back by their bits, the third is retained and returns with the reply.
                 for packet in 0..3 {
                     let numbers = place.read(&mut rx, packet);
-                    borrower.retain(&numbers[..1], rx.memory());
+                    retained.retain(&numbers[..1], rx.memory());
                 }
-                place.write(&mut tx, borrower.take(1).unwrap(), 100);
+                place.write(&mut tx, retained.take(1).unwrap(), 100);
                 drop(shared);
             })
         };

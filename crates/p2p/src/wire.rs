@@ -78,7 +78,7 @@ pub const EAGER_FIRST_PREFIX: usize = size_of::<u64>();
 
 /// Encodes a packet; the caller appends its payload, if it has one.
 pub fn encode(packet: &Packet) -> ControlPacket {
-    let header = |kind, aux, a, b| Header::new(kind, aux, a, b);
+    let header = Header::new;
     let empty = PrefixWriter::new();
     let (header, prefix) = match *packet {
         Packet::Eager { context, tag } => (eager(context, tag), empty),
