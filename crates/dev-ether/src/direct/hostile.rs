@@ -98,7 +98,8 @@ impl Receiver {
                 let kinds = [PartKind::ZeroCopy, PartKind::Packet, PartKind::PacketRest];
                 let header = Header::new(kind, 0, 0, 0);
                 let (after, len) = (after.map(Seq), u64::from(len % 64));
-                let part = PartHeader { kind: kinds[usize::from(part % 3)], lane, header, after, len, report: None };
+                let kind = kinds[usize::from(part % 3)];
+                let part = PartHeader { kind, lane, header, after, len, prefix_crc: 0, report: None };
                 self.feed(&encode_part_header(part, position, (&self.key, PEER_PAIR)));
             }
             ToReceiver::Forged { front } => self.feed(&front),

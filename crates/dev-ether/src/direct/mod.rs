@@ -117,7 +117,7 @@ enum ReadStep {
     Deliver(MessagePart, usize),
     /// Nothing more is to be read now.
     Stop,
-    /// No more bytes will arrive, or a part header was changed.
+    /// No more bytes will arrive, or a part header or a direct packet was changed.
     Ended { is_corrupted: bool },
 }
 
@@ -146,12 +146,16 @@ impl PeerConnections {
         }
         let left = usize::try_from(part.left).unwrap_or(usize::MAX);
         let ahead = receiver.ahead().len().min(left);
-        if ahead == left {
-            return ReadStep::Deliver(part, left);
-        }
         if part.kind == PartKind::Packet {
             // A packet is delivered as a whole.
-            return read_ahead(receiver, stream);
+            return match ahead == left {
+                true if receiver.is_packet_intact() => ReadStep::Deliver(part, left),
+                true => ReadStep::Ended { is_corrupted: true },
+                false => read_ahead(receiver, stream),
+            };
+        }
+        if ahead == left {
+            return ReadStep::Deliver(part, left);
         }
         match (ahead + stream.available()).min(left) {
             0 if stream.is_closed() => ReadStep::Ended { is_corrupted: false },

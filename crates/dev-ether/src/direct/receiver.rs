@@ -1,16 +1,16 @@
 //! The receiving end of a direct connection, without I/O: it decides what the next bytes are, and counts them (P37 of
 //! docs/protocol.md).
 //!
-//! A part header is trusted only with its tag. Bytes are read ahead of their use, so that a part header, a direct
-//! packet and the part header behind it take one system call, with all of a short message. Used by `direct`; uses
-//! `wire`, `order`, and a limit of `sender`.
+//! A part header is trusted only with its tag, and a direct packet only with the CRC in its part header. Bytes are read
+//! ahead of their use, so that a part header, a direct packet and the part header behind it take one system call, with
+//! all of a short message. Used by `direct`; uses `wire`, `order`, and a limit of `sender`.
 
 use super::order::UNCONFIRMED_MAX;
 use super::sender::RETAINED_MAX_BYTES;
 use super::wire::{PART_HEADER_BYTES, PartHeader, PartKind, ReadReport, ReceiverControl, parse_part_header};
 use hawser_device::{Header, PREFIX_MAX};
 use hawser_link::Seq;
-use hawser_link::frame::{JobKey, PeerPair};
+use hawser_link::frame::{self, JobKey, PeerPair};
 
 /// The number of bytes that are read ahead at once while messages are long: two part headers, with the prefix of an
 /// eager stream between them, which has a length of 8 bytes. More would be the first bytes of payload, as a rule, which
@@ -34,6 +34,8 @@ pub struct MessagePart {
     /// All messages of link before this one must be delivered before the part; None: the part has no order.
     pub after: Option<Seq>,
     pub left: u64,
+    /// The CRC32C of a packet's prefix.
+    prefix_crc: u32,
 }
 
 /// The state of the receiving end.
@@ -170,15 +172,23 @@ impl DirectReceiver {
     pub fn begin_part(&mut self, key: &JobKey, peer_pair: PeerPair) -> Option<(bool, Option<ReadReport>)> {
         let Some(header) = self.ahead().first_chunk::<PART_HEADER_BYTES>() else { return Some((false, None)) };
         // Neither a wrong header nor the bytes behind it count as taken.
-        let PartHeader { kind, lane, header, after, len, report } =
+        let PartHeader { kind, lane, header, after, len, prefix_crc, report } =
             parse_part_header(header, (self.number, self.taken), (key, peer_pair))?;
         self.ahead_at += PART_HEADER_BYTES;
         self.taken += PART_HEADER_BYTES as u64;
         if kind != PartKind::Packet {
             self.expects_short = len <= SHORT_BYTES as u64;
         }
-        self.part = Some(MessagePart { kind, lane, header, after, left: len });
+        self.part = Some(MessagePart { kind, lane, header, after, left: len, prefix_crc });
         Some((true, report))
+    }
+
+    /// Returns whether the direct packet that comes next, whose prefix was read ahead, is the one that was sent. If it
+    /// is not, nothing behind its part header may be delivered or counts as taken: the packet goes by link once the
+    /// connection has ended.
+    pub fn is_packet_intact(&self) -> bool {
+        let Some(MessagePart { left, prefix_crc, .. }) = self.part else { unreachable!("no packet comes next") };
+        frame::crc(&self.ahead()[..left as usize]) == prefix_crc
     }
 
     /// Guarantees to the peer that the rest of the part will be read, so that the peer can be notified before it was.

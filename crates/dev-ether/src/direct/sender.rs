@@ -9,7 +9,7 @@ use super::wire::{PART_HEADER_BYTES, PartHeader, PartKind, ReadReport, SenderCon
 use hawser_base::{Lane, UserMem};
 use hawser_device::{Header, PREFIX_MAX};
 use hawser_link::Seq;
-use hawser_link::frame::{JobKey, PeerPair};
+use hawser_link::frame::{self, JobKey, PeerPair};
 use std::collections::VecDeque;
 
 /// Time without progress after which the peer's position is queried. It is longer than several round trips of any
@@ -301,7 +301,8 @@ impl DirectSender {
     ) {
         debug_assert!(self.is_open() && !send.mem.is_empty());
         let (len, start) = (send.mem.len() as u64, self.end);
-        let part = PartHeader { kind: PartKind::ZeroCopy, lane: send.lane.0, header, after, len, report: None };
+        let (kind, lane) = (PartKind::ZeroCopy, send.lane.0);
+        let part = PartHeader { kind, lane, header, after, len, prefix_crc: 0, report: None };
         let part_header = encode_part_header(part, (self.number, start), tag_key);
         self.push(QueuedContent::ZeroCopy { send, header: part_header }, now_ns);
     }
@@ -343,6 +344,7 @@ impl DirectSender {
             header: packet.header,
             after,
             len: packet.prefix.len() as u64,
+            prefix_crc: frame::crc(packet.prefix),
             report,
         };
         let rest = PartHeader {
@@ -351,6 +353,7 @@ impl DirectSender {
             header: packet.rest_header,
             after: None,
             len: rest_len as u64,
+            prefix_crc: 0,
             report: None,
         };
         let mut head = PacketHead { bytes: [0; PACKET_HEAD_MAX], len: rest_at + PART_HEADER_BYTES };

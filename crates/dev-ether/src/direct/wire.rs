@@ -97,6 +97,8 @@ pub struct PartHeader {
     pub header: Header,
     pub after: Option<Seq>,
     pub len: u64,
+    /// The CRC32C of a packet's prefix, so that the tag covers it; 0 in any other part.
+    pub prefix_crc: u32,
     /// The bytes that the sender of the part has read on the connection of the other direction.
     pub report: Option<ReadReport>,
 }
@@ -115,14 +117,15 @@ pub fn encode_part_header(
     position: (u32, u64),
     tag_key: (&JobKey, PeerPair),
 ) -> [u8; PART_HEADER_BYTES] {
-    let PartHeader { kind, lane, header, after, len, report } = part;
+    let PartHeader { kind, lane, header, after, len, prefix_crc, report } = part;
+    debug_assert!(kind != PartKind::Packet || len <= PREFIX_MAX as u64);
     let mut bytes = [0; PART_HEADER_BYTES];
     bytes[..2].copy_from_slice(&[header.kind(), lane]);
     bytes[2..4].copy_from_slice(&header.aux().to_le_bytes());
     bytes[4..8].copy_from_slice(&header.a().to_le_bytes());
     bytes[8..12].copy_from_slice(&header.b().to_le_bytes());
     bytes[12..16].copy_from_slice(&after.map_or(0, |behind| behind.0).to_le_bytes());
-    bytes[16..24].copy_from_slice(&len.to_le_bytes());
+    bytes[16..24].copy_from_slice(&(len | u64::from(prefix_crc) << 32).to_le_bytes());
     bytes[24..26].copy_from_slice(&[u8::from(after.is_some()), kind as u8]);
     bytes[26..32].copy_from_slice(&report.map_or([0; 6], ReadReport::encode));
     let tag = tag(&bytes, position, tag_key);
@@ -137,8 +140,11 @@ pub fn parse_part_header(
     tag_key: (&JobKey, PeerPair),
 ) -> Option<PartHeader> {
     let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    let len = u64::from(word(16)) | u64::from(word(20)) << 32;
     let kind = PartKind::decode(bytes[25])?;
+    let (len, prefix_crc) = match kind {
+        PartKind::Packet => (u64::from(word(16)), word(20)),
+        PartKind::ZeroCopy | PartKind::PacketRest => (u64::from(word(16)) | u64::from(word(20)) << 32, 0),
+    };
     let is_possible = kind != PartKind::Packet || len <= PREFIX_MAX as u64;
     let is_valid = bytes[24] <= 1 && len > 0 && len <= i64::MAX as u64 && is_possible;
     if bytes[32..] != tag(bytes, position, tag_key) || !is_valid {
@@ -147,7 +153,7 @@ pub fn parse_part_header(
     let header = Header::new(bytes[0], u16::from_le_bytes([bytes[2], bytes[3]]), word(4), word(8));
     let after = (bytes[24] == 1).then_some(Seq(word(12)));
     let report = ReadReport::decode([bytes[26], bytes[27], bytes[28], bytes[29], bytes[30], bytes[31]]);
-    Some(PartHeader { kind, lane: bytes[1], header, after, len, report })
+    Some(PartHeader { kind, lane: bytes[1], header, after, len, prefix_crc, report })
 }
 
 /// Converts a control message into a packet for link: the packet's header, and the count behind it.
@@ -198,8 +204,8 @@ mod tests {
         let key = JobKey::new([7; 16]);
         let header = Header::new(5, 6, 7, 8);
         let report = Some(ReadReport::new(7, 1 << 30));
-        let part =
-            PartHeader { kind: PartKind::PacketRest, lane: 3, header, after: Some(Seq(9)), len: 1 << 40, report };
+        let rest = PartKind::PacketRest;
+        let part = PartHeader { kind: rest, lane: 3, header, after: Some(Seq(9)), len: 1 << 40, prefix_crc: 0, report };
         let bytes = encode_part_header(part, (4, 1000), (&key, PEER_PAIR));
         assert_eq!(parse_part_header(&bytes, (4, 1000), (&key, PEER_PAIR)), Some(part));
         assert_eq!(parse_part_header(&bytes, (5, 1000), (&key, PEER_PAIR)), None, "another connection");
@@ -213,7 +219,7 @@ mod tests {
         let none =
             |part| parse_part_header(&encode_part_header(part, (4, 0), (&key, PEER_PAIR)), (4, 0), (&key, PEER_PAIR));
         assert_eq!(none(PartHeader { len: 0, ..part }), None, "no bytes");
-        let packet = PartHeader { kind: PartKind::Packet, len: PREFIX_MAX as u64, ..part };
+        let packet = PartHeader { kind: PartKind::Packet, len: PREFIX_MAX as u64, prefix_crc: 1 << 31, ..part };
         assert_eq!(none(packet), Some(packet));
         assert_eq!(none(PartHeader { len: packet.len + 1, ..packet }), None, "a packet that is no prefix");
     }
