@@ -262,6 +262,21 @@ def test_long_messages_both_ways_at_once(make, build, port, faults):
     assert job.returncode == 0 and (port == "" or lent(err) > 0), err
 
 
+@pytest.mark.parametrize("crc, is_direct", [("auto", True), ("on", False)])
+def test_bytes_that_no_rank_copies_on_arrival_are_counted(make, build, crc, is_direct):
+    lab = make(hosts=2)
+    options = ["-ppn", "1", "--stats", "-genv", "HAWSER_PORT", "stream", "-genv", "HAWSER_CRC", crc, "-timeout", "60"]
+    with mpiexec(lab, *options, build("long_both_ways.c"), "4") as job:
+        _, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
+    assert job.returncode == 0, err
+    in_all = err[err.index("all ranks: "):]
+    sent, in_place = (re.search(rf"{name} (\d+)", in_all) for name in ("bytes sent", "bytes received in place"))
+    if not is_direct:
+        assert in_place is None, err
+    else:
+        assert int(sent[1]) / 4 < int(in_place[1]) <= int(sent[1]), err
+
+
 @pytest.mark.parametrize("nics", [1, 2])
 @pytest.mark.parametrize("port", ["", "stream"])
 def test_long_messages_while_nics_come_and_go(make, build, port, nics):

@@ -14,7 +14,7 @@ use hawser_link::frame::DropReason;
 const PAGE_AGE_MAX_NS: u64 = 10_000_000;
 
 /// Counters of the protocol and of dropped frames, in the order of the slots. Behind them come the reasons for
-/// dropping a frame, then the bytes of each rail, and the bytes sent by additional flows.
+/// dropping a frame, then the bytes of each rail, the bytes sent by additional flows, and those received in place.
 const FIXED_COUNTERS: [(&str, &str); 11] = [
     ("frames sent", "frames with payload, retransmitted ones included"),
     ("frames retransmitted", "lost, or so late that they counted as lost"),
@@ -72,7 +72,14 @@ pub fn entries() -> impl Iterator<Item = CounterInfo> {
                 carried clearly more (P39)"
             .into(),
     };
-    fixed.chain(dropped).chain(bytes).chain([by_flows])
+    let in_place = CounterInfo {
+        name: "bytes received in place".into(),
+        unit: CounterUnit::Bytes,
+        about: "that the kernel copied from a direct connection straight into the receive buffer: the library copied \
+                none of them here"
+            .into(),
+    };
+    fixed.chain(dropped).chain(bytes).chain([by_flows, in_place])
 }
 
 /// This device's counters in the rank's page.
@@ -103,8 +110,8 @@ impl CounterPage {
         malformed_messages: u64,
     ) {
         self.written_ns = now_ns;
-        let direct = PortDrops { connections: direct.refused, corrupted: direct.corrupted, ..PortDrops::default() };
-        let drops = port_set.drops().and(direct);
+        let refused = PortDrops { connections: direct.refused, corrupted: direct.corrupted, ..PortDrops::default() };
+        let drops = port_set.drops().and(refused);
         let counts = endpoint.counters();
         let fixed: [u64; FIXED_COUNTERS.len()] = [
             counts.frames,
@@ -120,7 +127,8 @@ impl CounterPage {
             malformed_messages,
         ];
         let bytes = port_set.bytes_sent.iter().chain(&port_set.bytes_received);
-        let all = fixed.iter().chain(endpoint.drop_counts()).chain(bytes).chain([&port_set.bytes_by_flows]);
+        let all =
+            fixed.iter().chain(endpoint.drop_counts()).chain(bytes).chain([&port_set.bytes_by_flows, &direct.in_place]);
         all.enumerate().for_each(|(nth, &count)| self.counters.raise(self.first_slot + nth, count));
     }
 }

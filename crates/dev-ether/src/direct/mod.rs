@@ -164,18 +164,18 @@ impl PeerConnections {
         }
     }
 
-    /// Delivers `len` bytes of a part, which have arrived. Returns the number of bytes that were read from `stream`;
+    /// Delivers `len` bytes of a part, which have arrived. `memory`: as in `SocketPayload::new`. Returns the number of bytes that were read from `stream`;
     /// None if the kernel did not have all that it had reported.
     fn deliver(
         &mut self,
         peer: u32,
         part: MessagePart,
         len: usize,
-        (stream, scratch): (&TcpStream, &mut Vec<u8>),
+        (stream, memory): (&TcpStream, (&mut Vec<u8>, &mut u64)),
         deliver: &mut DirectDeliverFn<'_>,
     ) -> Option<usize> {
         let ahead_len = self.receiver.ahead().len().min(len);
-        let mut payload = SocketPayload::new(stream, &mut self.receiver.ahead_mut()[..ahead_len], len, scratch);
+        let mut payload = SocketPayload::new(stream, &mut self.receiver.ahead_mut()[..ahead_len], len, memory);
         deliver(Peer(peer), part.lane, part.header, &mut payload);
         if !payload.discard_rest() {
             return None;
@@ -219,6 +219,8 @@ pub struct DirectConnections {
     /// which a part header was changed.
     pub refused: u64,
     pub corrupted: u64,
+    /// The number of bytes that the kernel copied from a connection straight into a receive buffer.
+    pub in_place: u64,
     scratch: Vec<u8>,
     /// The number of direct packets that peers may not have, all together. As long as it is 0, no message of link needs
     /// a place among them.
@@ -240,6 +242,7 @@ impl DirectConnections {
             zero_copy_done: Vec::new(),
             refused: 0,
             corrupted: 0,
+            in_place: 0,
             scratch: Vec::new(),
             unconfirmed: 0,
             held_peers: Vec::new(),
@@ -601,7 +604,7 @@ impl DirectConnections {
         deliver: &mut DirectDeliverFn<'_>,
     ) -> usize {
         let ranks = PeerPair { from: peer, to: self.me };
-        let DirectConnections { key, peers, corrupted, scratch, zero_copy_done, unconfirmed, .. } = self;
+        let DirectConnections { key, peers, corrupted, in_place, scratch, zero_copy_done, unconfirmed, .. } = self;
         let Some(connections) = peers.get_mut(&peer) else { return 0 };
         let Some(at) = connections.receiver_at else { return 0 };
         let (mut count, mut bytes, mut has_ended) = (0, 0, false);
@@ -633,7 +636,8 @@ impl DirectConnections {
                         endpoint.transmit(now_ns, port_set);
                     }
                     let Some(stream) = connection(port_set, at) else { break };
-                    let Some(got) = connections.deliver(peer, part, len, (stream, &mut *scratch), deliver) else {
+                    let memory = (&mut *scratch, &mut *in_place);
+                    let Some(got) = connections.deliver(peer, part, len, (stream, memory), deliver) else {
                         has_ended = true;
                         break;
                     };

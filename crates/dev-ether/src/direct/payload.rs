@@ -17,13 +17,21 @@ pub struct SocketPayload<'a> {
     ahead: &'a mut [u8],
     left: usize,
     scratch: &'a mut Vec<u8>,
+    /// Counts the bytes that the kernel copied straight into receive buffers.
+    in_place: &'a mut u64,
 }
 
 impl<'a> SocketPayload<'a> {
-    /// Makes the payload of `len` bytes: those of `ahead` first, which has at most `len`.
-    pub fn new(stream: &'a TcpStream, ahead: &'a mut [u8], len: usize, scratch: &'a mut Vec<u8>) -> SocketPayload<'a> {
+    /// Makes the payload of `len` bytes: those of `ahead` first, which has at most `len`. `in_place` is increased by
+    /// the bytes that the kernel copies straight into receive buffers.
+    pub fn new(
+        stream: &'a TcpStream,
+        ahead: &'a mut [u8],
+        len: usize,
+        (scratch, in_place): (&'a mut Vec<u8>, &'a mut u64),
+    ) -> SocketPayload<'a> {
         debug_assert!(ahead.len() <= len);
-        SocketPayload { stream, ahead, left: len, scratch }
+        SocketPayload { stream, ahead, left: len, scratch, in_place }
     }
 
     /// Takes bytes that were read ahead, at most `max`.
@@ -82,6 +90,7 @@ impl Payload for SocketPayload<'_> {
             at += match self.stream.receive_user(rest) {
                 Ok(Some(got)) if got > 0 => {
                     self.left -= got;
+                    *self.in_place += got as u64;
                     got
                 }
                 // The kernel cannot write to this memory. Copy by ordinary stores: their fault shows the address.
@@ -98,6 +107,10 @@ impl Payload for SocketPayload<'_> {
     }
 
     fn read(&mut self, to: &mut [u8]) -> bool {
-        self.copy_to(UserMem::of_slice(to))
+        // The library's own memory is no receive buffer: these bytes do not count.
+        let in_place = *self.in_place;
+        let is_whole = self.copy_to(UserMem::of_slice(to));
+        *self.in_place = in_place;
+        is_whole
     }
 }
