@@ -164,8 +164,8 @@ impl PeerConnections {
         }
     }
 
-    /// Delivers `len` bytes of a part, which have arrived. `memory`: as in `SocketPayload::new`. Returns the number of bytes that were read from `stream`;
-    /// None if the kernel did not have all that it had reported.
+    /// Delivers `len` bytes of a part, which have arrived. `memory`: as in `SocketPayload::new`. Returns the number of
+    /// bytes that were read from `stream`; None if the kernel did not have all that it had reported.
     fn deliver(
         &mut self,
         peer: u32,
