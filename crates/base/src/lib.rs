@@ -1,6 +1,7 @@
 //! Layer 0 of Hawser: the types that every crate uses. No system calls, no policy, no dependencies.
 
 pub mod buf;
+pub mod cache_distance;
 pub mod error;
 pub mod handle;
 pub mod handle_table;

@@ -11,7 +11,6 @@
 //! delivery. Used by `transport`, which sees only the contract of `device`. Uses `job`, whose segment holds the
 //! device area.
 
-mod cache_distance;
 mod copy;
 mod device;
 mod exposure;

@@ -133,6 +133,8 @@ struct ModelData<'a> {
     flags: &'a ModelFlagArray,
     own: u64,
     result: Option<u64>,
+    /// Whether a root computes the result in its own memory.
+    folds: bool,
     /// The contribution to the next step.
     next_contribution: Option<u64>,
 }
@@ -147,6 +149,14 @@ impl StepData for ModelData<'_> {
     }
     fn reduce_pair(&mut self, first: Slot, second: Slot) {
         self.result = Some(self.flags.cell(first).load(Relaxed) + self.flags.cell(second).load(Relaxed));
+    }
+    fn can_fold(&self) -> bool {
+        self.folds
+    }
+    fn fold(&mut self, me: usize, members: usize, slot_of: impl Fn(usize) -> Slot) {
+        let others = (0..members).filter(|&member| member != me);
+        let sum: u64 = others.map(|member| self.flags.cell(slot_of(member)).load(Relaxed)).sum();
+        self.result = Some(self.own + sum);
     }
     fn read_result(&mut self, slot: Slot) {
         self.result = Some(self.flags.cell(slot).load(Relaxed));
@@ -225,6 +235,7 @@ fn run(flags: &ModelFlagArray, me: usize, members: usize, steps: &[Step]) {
             flags,
             own: contribution(n, me),
             result: None,
+            folds: matches!(step, Step::Collective(StepSpec { short: false, .. })),
             next_contribution: has_next.then(|| contribution(n + 1, me)),
         };
         let mut phase = StepPhase::Enter;
@@ -291,6 +302,9 @@ const BARRIER: Step = step(StepKind::Barrier, true, false);
 const BCAST_0: Step = step(StepKind::Bcast { root: 0 }, true, true);
 const BCAST_1: Step = step(StepKind::Bcast { root: 1 }, true, true);
 const REDUCE_0: Step = step(StepKind::Reduce { root: 0 }, true, true);
+/// The root of these writes no slot.
+const FOLD_0: Step = step(StepKind::Reduce { root: 0 }, false, false);
+const FOLD_1: Step = step(StepKind::Reduce { root: 1 }, false, false);
 
 #[test]
 fn pairs_follow_each_other() {
@@ -327,6 +341,10 @@ fn a_root_that_runs_ahead_waits_for_its_slowest_reader() {
 fn givers_that_run_ahead_wait_for_the_root() {
     model(2, Some(2), Weak::Nothing, &[REDUCE_0, REDUCE_0, REDUCE_0]);
     model(3, Some(1), Weak::Nothing, &[REDUCE_0, REDUCE_0]);
+    model(2, Some(2), Weak::Nothing, &[FOLD_0, FOLD_1, FOLD_0]);
+    model(2, Some(2), Weak::Nothing, &[LONG, FOLD_0, LONG]);
+    model(3, Some(1), Weak::Nothing, &[FOLD_0, FOLD_0]);
+    model(3, Some(1), Weak::Nothing, &[FOLD_1, BCAST_1, FOLD_1]);
 }
 
 #[test]

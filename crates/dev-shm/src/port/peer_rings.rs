@@ -4,12 +4,12 @@
 //! like a ring without space to write and with nothing to read, so that neither a send nor a poll needs a second
 //! check. Used by `port` and `incoming`; uses `ring` over `ring_mapping`, `notify` and the doorbell of `job`.
 
-use crate::cache_distance::CacheDistance;
 use crate::layout::{LaneLayout, WORD_BITS};
 use crate::notify::{self, NotifyBits};
 use crate::pool::CHUNK;
 use crate::ring::{Consumer, Producer};
 use crate::ring_mapping::RingMapping;
+use hawser_base::cache_distance::CacheDistance;
 use hawser_base::{Region, SharedMem};
 use hawser_job::Doorbell;
 use std::sync::atomic::AtomicU64;

@@ -61,6 +61,12 @@ pub trait StepData {
     /// Computes the result of exactly two contributions in this member's result buffer. The two slots are not
     /// changed.
     fn reduce_pair(&mut self, first: Slot, second: Slot);
+    /// Tells whether this member can compute the result of a reduction in its result buffer (`fold`). As the root it
+    /// then writes no slot. The answer stays the same while the step is in progress.
+    fn can_fold(&self) -> bool;
+    /// Computes the result of all contributions, in rank order, in the result buffer of member `me`: its own is in its
+    /// buffer, that of each other member is in `slot_of(member)`. No slot is changed.
+    fn fold(&mut self, me: usize, members: usize, slot_of: impl Fn(usize) -> Slot);
     /// Copies the result from a slot to this member's result buffer.
     fn read_result(&mut self, slot: Slot);
     /// Copies a short result from `slot` into the cache line of the generation, which readers of the result load
@@ -237,7 +243,10 @@ impl Participant {
             *phase = StepPhase::Claim;
         }
         if *phase == StepPhase::Claim {
-            if self.contributes(spec) && self.written_ahead != self.epoch && !self.write_own_slot(spec, flags, data) {
+            if self.contributes(spec, data)
+                && self.written_ahead != self.epoch
+                && !self.write_own_slot(spec, flags, data)
+            {
                 return None;
             }
             *phase = StepPhase::Await;
@@ -262,11 +271,12 @@ impl Participant {
     }
 
     /// Tells whether this member has something to write into its slot.
-    fn contributes(&self, spec: &StepSpec) -> bool {
+    fn contributes(&self, spec: &StepSpec, data: &impl StepData) -> bool {
         match spec.kind {
             StepKind::Barrier => self.is_pair(spec),
             StepKind::Bcast { root } => root == self.me,
-            StepKind::Reduce { .. } | StepKind::Allreduce => true,
+            StepKind::Reduce { root } => root != self.me || !data.can_fold(),
+            StepKind::Allreduce => true,
         }
     }
 
@@ -425,8 +435,9 @@ impl Participant {
         self.seen_flag(root, flags)?.then_if_equal(spec, self.epoch, || data.read_result(self.current_slot(root)))
     }
 
-    /// Reduces the slots in rank order, as the root, from slot `from` on, as far as their flags are raised. Returns
-    /// `None` at the first flag that is not raised; `phase` then has the number of that slot.
+    /// Reduces the slots in rank order, as the root, from slot `from` on, as far as their flags are raised; or only
+    /// looks at the flags, if the result is computed from all slots at once (`StepData::fold`). Returns `None` at the
+    /// first flag that is not raised; `phase` then has the number of that slot.
     fn reduce_in_order(
         &mut self,
         phase: &mut StepPhase,
@@ -435,17 +446,22 @@ impl Participant {
         flags: &impl FlagArray,
         data: &mut impl StepData,
     ) -> Option<StepResult> {
-        for member in from..self.members {
+        let folds = data.can_fold();
+        for member in (from..self.members).filter(|&member| !folds || member != self.me) {
             *phase = StepPhase::Read(member);
             let raised = self.seen_flag(member, flags)?;
             if raised.0 != flag_of_spec(self.epoch, spec) {
                 return Some(StepResult::Mismatch);
             }
-            if member > 0 {
+            if member > 0 && !folds {
                 data.reduce(self.current_slot(member - 1), self.current_slot(member));
             }
         }
-        data.read_result(self.current_slot(self.members - 1));
+        if folds {
+            data.fold(self.me, self.members, |member| self.current_slot(member));
+        } else {
+            data.read_result(self.current_slot(self.members - 1));
+        }
         Some(StepResult::Complete)
     }
 

@@ -9,12 +9,14 @@ use super::flags::{
 };
 use super::slot_exchange::{ExchangeData, SlotExchange};
 use crate::ops::Reducer;
-use hawser_base::{Class, Error, Peer, SharedMem};
-use hawser_datatype::{Datatype, UserPtr};
+use hawser_base::cache_distance::CacheDistance;
+use hawser_base::{Class, Error, Peer, SharedMem, UserMem};
+use hawser_datatype::{Datatype, ReduceKernel, UserPtr};
 use hawser_job::layout::{FLAG_LINES, FLAG_PAYLOAD_WIDE, LINE, flag_step};
 use hawser_job::{Doorbells, FlagBlock};
 use hawser_os::map::PAGE;
 use hawser_p2p::buffer::Buffer;
+use std::hint::black_box;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -47,6 +49,10 @@ pub fn step_bytes(block: &FlagBlock) -> usize {
 /// takes four times as long as a write to a line that both cores' caches have evicted
 /// (docs/measurements/2026-11-23-collectives.md).
 const FIXED_OFFSET_BYTES: usize = 4096;
+
+/// The length, in bytes, of the parts in which the root computes a long result: with its operands it stays in a core's
+/// first-level cache.
+const FOLD_BYTES: usize = 4096;
 
 /// Returns the offset of a contribution of `bytes` bytes in its member's payload area. Even and odd epochs have one
 /// half of the area each, so that a contribution never overwrites that of the previous step, which a reader may still
@@ -163,12 +169,29 @@ pub fn slot_memory(block: &FlagBlock, slot: Slot, bytes: usize, short: bool) -> 
 /// The data of a step: this member's buffers, and the block that contains the slots.
 struct StepTransfer<'a> {
     block: &'a FlagBlock,
+    me: usize,
     buffers: &'a StepBuffers<'a>,
     bytes: usize,
     short: bool,
+    /// The distance of the first other member, and whether it counts as far in this step.
+    distance: &'a mut CacheDistance,
+    is_far: bool,
 }
 
 impl StepTransfer<'_> {
+    /// Times the load of a contribution's first bytes, which its writer alone has in its cache.
+    fn time_load(&mut self, slot: Slot) {
+        if !self.short && self.distance.is_due() {
+            let memory = slot_memory(self.block, slot, self.bytes, self.short);
+            let (first, mut byte) = (memory.slice(0, 1), [0]);
+            self.distance.time(|| {
+                first.read(&mut byte);
+                black_box(byte);
+                true
+            });
+        }
+    }
+
     fn slot_memory(&self, slot: Slot) -> SharedMem<'_> {
         slot_memory(self.block, slot, self.bytes, self.short)
     }
@@ -188,6 +211,9 @@ impl StepData for StepTransfer<'_> {
     }
 
     fn reduce(&mut self, from: Slot, into: Slot) {
+        if from.member == 0 {
+            self.time_load(if self.me == 0 { into } else { from });
+        }
         let ReduceArgs { reducer, datatype, count } = self.reduce_args();
         let elements = |slot| UserPtr::over(self.slot_memory(slot), datatype, count);
         reducer.apply(elements(from), elements(into), count);
@@ -201,6 +227,45 @@ impl StepData for StepTransfer<'_> {
         self.slot_memory(second).read(result);
         kernel.apply(&mut *result, self.slot_memory(first), count);
         self.buffers.into.fill(result);
+    }
+
+    /// A function of the application, or one that does not commute, needs each operand at its own side. If the other
+    /// members are far, they write a slot again in half the time if the root has written it too (measured with 8 to 64
+    /// KiB: a line that two caches share must first be invalidated).
+    fn can_fold(&self) -> bool {
+        let (Some(reduce_args), Buffer::Dense(from), Buffer::Dense(into)) =
+            (self.buffers.reduce_args, &self.buffers.from, &self.buffers.into)
+        else {
+            return false;
+        };
+        let is_possible = |kernel: &ReduceKernel| {
+            let element = kernel.element_bytes();
+            element * reduce_args.count == self.bytes as u64 && element <= FOLD_BYTES as u64
+        };
+        // The blocks of MPI_Reduce_scatter in place may overlap the result.
+        let distance = from.as_ptr().addr().abs_diff(into.as_ptr().addr());
+        !self.is_far
+            && reduce_args.reducer.is_commutative()
+            && reduce_args.reducer.predefined().is_some_and(is_possible)
+            && from.len() == into.len()
+            && (distance == 0 || distance >= from.len())
+    }
+
+    fn fold(&mut self, me: usize, members: usize, slot_of: impl Fn(usize) -> Slot) {
+        self.time_load(slot_of(usize::from(me == 0)));
+        let ReduceArgs { reducer, .. } = self.reduce_args();
+        let (Some(kernel), Buffer::Dense(from), Buffer::Dense(into)) =
+            (reducer.predefined(), &self.buffers.from, &self.buffers.into)
+        else {
+            unreachable!("`can_fold` has excluded it")
+        };
+        let element = kernel.element_bytes() as usize;
+        let each = FOLD_BYTES / element * element;
+        for at in (0..self.bytes).step_by(each) {
+            let len = each.min(self.bytes - at);
+            let slots = |member| self.slot_memory(slot_of(member)).slice(at, len);
+            fold_part(kernel, (me, members), (from.slice(at, len), into.slice(at, len)), slots);
+        }
     }
 
     fn read_result(&mut self, slot: Slot) {
@@ -228,6 +293,35 @@ impl StepData for StepTransfer<'_> {
     }
 }
 
+/// Computes a part of the result of a reduction in `into`, at most FOLD_BYTES bytes; `from` is the same part of member
+/// `me`'s own contribution, which may be the same memory. The result of the lower ranks is always an operand of the
+/// next one, so that the order of the operands depends on nothing.
+fn fold_part<'a>(
+    kernel: &ReduceKernel,
+    (me, members): (usize, usize),
+    (from, into): (UserMem, UserMem),
+    slots: impl Fn(usize) -> SharedMem<'a>,
+) {
+    let count = into.len() as u64 / kernel.element_bytes();
+    let is_in_place = from.as_ptr() == into.as_ptr();
+    let mut next = 1;
+    if me > 0 && is_in_place {
+        let mut scratch = [0; FOLD_BYTES];
+        let lower = &mut scratch[..into.len()];
+        slots(0).read(lower);
+        (1..me).for_each(|member| kernel.apply(&mut *lower, slots(member), count));
+        kernel.apply(into, &*lower, count);
+        next = me + 1;
+    } else if me > 0 {
+        slots(0).read_user(into);
+    } else if !is_in_place {
+        into.copy_from(from);
+    }
+    for member in next..members {
+        if member == me { kernel.apply(into, from, count) } else { kernel.apply(into, slots(member), count) }
+    }
+}
+
 /// One member of a communicator, with the flags of its block.
 pub struct ShmCollective {
     participant: Participant,
@@ -235,13 +329,17 @@ pub struct ShmCollective {
     /// A member that has ended and had not left a step. If there is one, no step can end any more, and each further
     /// call fails.
     pub lost_process: Option<Peer>,
+    /// The distance of the first other member, and whether it counts as far in the step in progress.
+    distance: CacheDistance,
+    is_far: bool,
 }
 
 impl ShmCollective {
     /// Makes the view of member `me`. `doorbells` are the doorbells of all members, in rank order.
     pub fn new(block: FlagBlock, me: usize, doorbells: Doorbells) -> ShmCollective {
         let participant = Participant::new(me, doorbells.count());
-        ShmCollective { participant, flags: ShmFlagArray { block, doorbells, me }, lost_process: None }
+        let flags = ShmFlagArray { block, doorbells, me };
+        ShmCollective { participant, flags, lost_process: None, distance: CacheDistance::default(), is_far: false }
     }
 
     /// The member as if `steps` steps had been executed.
@@ -276,8 +374,13 @@ impl ShmCollective {
         // A barrier has no data: if its `bytes` are not 0, they only mark a rank whose data are missing
         // (`without_data`).
         let bytes = if spec.kind == StepKind::Barrier { 0 } else { spec.bytes as usize };
-        let mut data = StepTransfer { block: &self.flags.block, buffers, bytes, short: spec.short };
-        self.participant.poll(phase, spec, &self.flags, &mut data)
+        if *phase == StepPhase::Enter {
+            self.is_far = self.distance.is_far();
+        }
+        let ShmCollective { participant, flags, distance, .. } = self;
+        let (block, me, is_far) = (&flags.block, flags.me, self.is_far);
+        let mut data = StepTransfer { block, me, buffers, bytes, short: spec.short, distance, is_far };
+        participant.poll(phase, spec, flags, &mut data)
     }
 
     /// Advances an exchange in the same way as `poll` advances other steps.
@@ -333,7 +436,34 @@ pub fn mismatch_error(call: &str, bytes: u32) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hawser_datatype::{Basic, PredefinedOp};
     use hawser_job::layout::flag_payload;
+
+    /// The sum of float numbers depends on the order of additions.
+    #[test]
+    fn a_part_is_folded_from_the_lowest_rank_on_whoever_the_root_is() {
+        let float = Datatype::basic(Basic::Float);
+        let kernel = ReduceKernel::of(PredefinedOp::Sum, float).unwrap();
+        for (members, count) in [(2, 1), (3, 7), (4, FOLD_BYTES / 4), (9, 100)] {
+            let value = |member: usize, at: usize| 1.5f32.powi((member * 7919 + at * 31) as i32 % 60 - 30);
+            let bytes_of = |member| (0..count).flat_map(|at| value(member, at).to_ne_bytes()).collect::<Vec<u8>>();
+            let expected: Vec<u8> = (0..count)
+                .flat_map(|at| (1..members).fold(value(0, at), |sum, member| sum + value(member, at)).to_ne_bytes())
+                .collect();
+            for (me, is_in_place) in (0..members).flat_map(|me| [(me, false), (me, true)]) {
+                let mut slots: Vec<Vec<u8>> = (0..members).map(bytes_of).collect();
+                let (mut from, mut into) = (std::mem::take(&mut slots[me]), vec![9; 4 * count]);
+                let own = UserMem::of_slice(&mut from);
+                let sum = if is_in_place { own } else { UserMem::of_slice(&mut into) };
+                let views: Vec<SharedMem> = slots.iter_mut().map(|bytes| SharedMem::of_slice(bytes)).collect();
+                fold_part(&kernel, (me, members), (own, sum), |member| views[member]);
+                let mut result = vec![0; 4 * count];
+                sum.read(&mut result);
+                assert_eq!(result, expected, "root {me} of {members}, in place: {is_in_place}");
+                assert!((0..members).all(|member| member == me || slots[member] == bytes_of(member)));
+            }
+        }
+    }
 
     /// Each half of the payload area belongs to one parity; a reader may still need the contribution of that
     /// parity's previous step.

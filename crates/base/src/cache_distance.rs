@@ -1,18 +1,19 @@
-//! The distance to a peer's cache. It decides whether long packets are written through our caches or past them.
+//! The distance to a peer's cache. It decides whether long packets are written through our caches or past them, and
+//! where the root of a reduction computes the result.
 //!
 //! Two cores that share a last-level cache (near) pass on the data of ordinary stores at memcpy's speed. Streaming
 //! stores bypass the caches. Between cores that share no cache (far: other core complexes, other sockets) they
 //! measured twice as fast as ordinary stores, and between near cores half as fast. A host may move virtual cores at
-//! any moment, so the topology is not consulted: the sender times the load of a cache line that the peer writes and
-//! that the sender has to read anyway. Used by `port`.
+//! any moment, so the topology is not consulted: the rank that decides times the load of a cache line that the peer
+//! writes and that the rank has to read anyway. Used by `dev-shm` and `mpi`.
 
 /// Thresholds between near and far, in ticks of the time-stamp counter, with a gap so that noise does not flip the
 /// choice. Measured in the middle of a stream at 2.45 GHz, the timing included: near 120 to 170, far 340 to 450.
 const NEAR_BELOW: u16 = 250;
 const FAR_ABOVE: u16 = 310;
 
-/// The number of long packets from one measurement to the next. A measurement costs a load of a cache line that the
-/// peer writes, which is slow if the peer is far.
+/// The number of long packets, or steps, from one measurement to the next. A measurement costs a load of a cache line
+/// that the peer writes, which is slow if the peer is far.
 const PERIOD: u8 = 4;
 
 /// The measured distance of one peer.
@@ -20,16 +21,16 @@ const PERIOD: u8 = 4;
 pub struct CacheDistance {
     /// Moving average of the measured loads, in ticks.
     ticks: u16,
-    packets_since: u8,
+    uses_since: u8,
     far: bool,
 }
 
 impl CacheDistance {
-    /// Counts a long packet. Returns whether it is time to measure again.
+    /// Counts a long packet, or a step. Returns whether it is time to measure again.
     #[inline]
     pub fn is_due(&mut self) -> bool {
-        self.packets_since = (self.packets_since + 1) % PERIOD;
-        self.packets_since == 0 && cfg!(target_arch = "x86_64")
+        self.uses_since = (self.uses_since + 1) % PERIOD;
+        self.uses_since == 0 && cfg!(target_arch = "x86_64")
     }
 
     /// Times `load`, a load of a word that the peer writes. The time counts only if the word had changed: otherwise
@@ -50,7 +51,7 @@ impl CacheDistance {
         self.far = if self.far { self.ticks >= NEAR_BELOW } else { self.ticks > FAR_ABOVE };
     }
 
-    /// Returns whether long packets are best written past the caches.
+    /// Returns whether the peer is far.
     #[inline(always)]
     pub fn is_far(&self) -> bool {
         self.far
