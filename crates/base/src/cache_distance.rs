@@ -12,10 +12,6 @@
 const NEAR_BELOW: u16 = 250;
 const FAR_ABOVE: u16 = 310;
 
-/// The number of long packets, or steps, from one measurement to the next. A measurement costs a load of a cache line
-/// that the peer writes, which is slow if the peer is far.
-const PERIOD: u8 = 4;
-
 /// The measured distance of one peer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CacheDistance {
@@ -26,10 +22,11 @@ pub struct CacheDistance {
 }
 
 impl CacheDistance {
-    /// Counts a long packet, or a step. Returns whether it is time to measure again.
+    /// Counts a use of the distance. Returns whether it is time to measure again, which is so at each `period`th use:
+    /// a measurement costs a load of a cache line that the peer writes, which is slow if the peer is far.
     #[inline]
-    pub fn is_due(&mut self) -> bool {
-        self.uses_since = (self.uses_since + 1) % PERIOD;
+    pub fn is_due(&mut self, period: u8) -> bool {
+        self.uses_since = (self.uses_since + 1) % period;
         self.uses_since == 0 && cfg!(target_arch = "x86_64")
     }
 

@@ -59,6 +59,9 @@ fn chunks_of(total: usize) -> usize {
 /// until the stores have drained costs as much as they save.
 const LONG: usize = 2 * CHUNK;
 
+/// The number of long packets from one measurement of a peer's distance to the next.
+const DISTANCE_PERIOD: u8 = 4;
+
 /// Maximum packets of one peer that a poll delivers before it reads the next peer's ring.
 const BURST: usize = 16;
 
@@ -230,7 +233,7 @@ impl ShmPort {
             return copy::long;
         }
         let PeerRings { tx, distance, .. } = self.rings_of(to);
-        if distance.is_due() {
+        if distance.is_due(DISTANCE_PERIOD) {
             distance.time(|| tx.refresh());
         }
         if distance.is_far() { copy::past_caches } else { copy::long }

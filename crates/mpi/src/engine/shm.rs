@@ -54,6 +54,13 @@ const FIXED_OFFSET_BYTES: usize = 4096;
 /// first-level cache.
 const FOLD_BYTES: usize = 4096;
 
+/// The length, in bytes, from which the distance of the other members decides where the root computes the result.
+const FAR_FROM_BYTES: usize = 1024;
+
+/// The number of such steps from one measurement of the distance to the next: in a step of 1 KiB that is a fifth of
+/// the time between far cores.
+const DISTANCE_PERIOD: u8 = 16;
+
 /// Returns the offset of a contribution of `bytes` bytes in its member's payload area. Even and odd epochs have one
 /// half of the area each, so that a contribution never overwrites that of the previous step, which a reader may still
 /// need, whatever the lengths of both.
@@ -181,7 +188,7 @@ struct StepTransfer<'a> {
 impl StepTransfer<'_> {
     /// Times the load of a contribution's first bytes, which its writer alone has in its cache.
     fn time_load(&mut self, slot: Slot) {
-        if !self.short && self.distance.is_due() {
+        if self.bytes >= FAR_FROM_BYTES && self.distance.is_due(DISTANCE_PERIOD) {
             let memory = slot_memory(self.block, slot, self.bytes, self.short);
             let (first, mut byte) = (memory.slice(0, 1), [0]);
             self.distance.time(|| {
@@ -244,7 +251,8 @@ impl StepData for StepTransfer<'_> {
         };
         // The blocks of MPI_Reduce_scatter in place may overlap the result.
         let distance = from.as_ptr().addr().abs_diff(into.as_ptr().addr());
-        !self.is_far
+        let is_far = self.is_far && self.bytes >= FAR_FROM_BYTES;
+        !is_far
             && reduce_args.reducer.is_commutative()
             && reduce_args.reducer.predefined().is_some_and(is_possible)
             && from.len() == into.len()
