@@ -17,8 +17,8 @@ tests = $(sort $(basename $(notdir $(wildcard crates/$(1)/tests/*.rs) $(patsubst
 # fewer features.
 run_tests = $(CARGO) test --workspace --no-fail-fast $(addprefix --test ,$(1))
 
-.PHONY: all setup build stage install demo lab test tidy loom sim e2e e2e-tools check-long bench measure drawing machines fmt \
-	lint clean
+.PHONY: all setup build stage install demo lab test tidy loom sim e2e e2e-tools check-long bench measure drawing \
+	machines fmt lint clean
 .PHONY: unit unit-devices unit-protocol unit-programs unit-abis unit-libraries unit-documents
 
 all: build
@@ -108,7 +108,7 @@ check-long: stage
 bench: stage
 	scripts/bench.sh $(STAGE)
 
-# The reports in docs/examples anew, on an idle machine, as root.
+# Makes the reports in docs/examples anew, on an idle machine, as root.
 measure: stage
 	scripts/measure.sh $(STAGE)
 

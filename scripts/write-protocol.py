@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Tables 4.1 and 4.2 of the MPI/MBCF paper for the Hawser installed in PREFIX, in shared memory and between two hosts of the
-lab (docs/lab.md, needs root): with an RTR for every posted receive (SR: HAWSER_OFFER_FROM=0), by default, and without RTRs
-(NSR: HAWSER_RTR=off). The three are run in turns; the tables have the medians of all rounds, for docs/measurements. With
---is the table of the paper's application, NPB's IS, which whoever measures has built with PREFIX/bin/mpicc."""
+"""write-protocol.py PREFIX [ROUNDS] [--is BIN]: tables 4.1 and 4.2 of the MPI/MBCF paper for the Hawser installed in
+PREFIX, in shared memory and between two hosts of the lab (docs/lab.md, needs root): with an RTR for every posted receive
+(SR: HAWSER_OFFER_FROM=0), by default, and without RTRs (NSR: HAWSER_RTR=off). The three are run in turns; the tables
+have the medians of all rounds, for docs/measurements. With --is it prints the table of NPB's IS instead, of which
+is.S.2 to is.A.8 in BIN were built with PREFIX/bin/mpicc before."""
 
 import argparse
 import re
@@ -63,7 +64,8 @@ def measure_is(ways, programs, rounds):
             for kind, ranks in points:
                 for setting, options in SETTINGS.items():
                     place = ["-n", str(ranks), *(["-ppn", str(ranks // 2)] if len(start) > 1 else [])]
-                    rates[setting, kind, ranks].append(rate([*start, *place, *options, programs / f"is.{kind}.{ranks}"]))
+                    words = [*start, *place, *options, programs / f"is.{kind}.{ranks}"]
+                    rates[setting, kind, ranks].append(rate(words))
         print(f"\n{title}, NPB's IS, Mop/s\n")
         print("| class, ranks | " + " | ".join(f"{kind}, {ranks}" for kind, ranks in points) + " |")
         print("| -- |" + " -- |" * len(points))
@@ -76,7 +78,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("prefix", metavar="PREFIX", type=Path)
     parser.add_argument("rounds", metavar="ROUNDS", type=int, nargs="?", default=7)
-    parser.add_argument("--is", metavar="BIN", dest="programs", type=Path, help="folder with is.S.2 to is.A.8, for those alone")
+    parser.add_argument("--is", metavar="BIN", dest="programs", type=Path, help="run is.S.2 to is.A.8 in BIN instead")
     options = parser.parse_args()
     prefix, rounds = options.prefix.resolve(), options.rounds
     mpiexec = prefix / "bin" / "mpiexec"

@@ -1,5 +1,5 @@
-//! The distance to a peer's cache. It decides whether long packets are written through our caches or past them, and
-//! where the root of a reduction computes the result.
+//! The distance to a peer's cache, as measured. Its users decide by it whether long packets are written through our
+//! caches or past them, and where the root of a reduction computes the result.
 //!
 //! Two cores that share a last-level cache (near) pass on the data of ordinary stores at memcpy's speed. Streaming
 //! stores bypass the caches. Between cores that share no cache (far: other core complexes, other sockets) they
@@ -22,6 +22,11 @@ pub struct CacheDistance {
 }
 
 impl CacheDistance {
+    /// Makes the distance of a peer that counts as far until some loads have shown otherwise, for tests.
+    pub fn far() -> CacheDistance {
+        CacheDistance { ticks: 8 * FAR_ABOVE, uses_since: 0, far: true }
+    }
+
     /// Counts a use of the distance. Returns whether it is time to measure again, which is so at each `period`th use:
     /// a measurement costs a load of a cache line that the peer writes, which is slow if the peer is far.
     #[inline]

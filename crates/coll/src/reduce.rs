@@ -40,10 +40,10 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
         name: "host",
         fits: |s, _| s.has_shm_steps,
         cost: |s, t| {
-            // The other ranks write their contributions while the root reduces. The root needs no copy if the
-            // operation commutes: it reduces the contributions of the others into its result.
-            let copy_us = if s.commutative { 0.0 } else { t.model.copy_us / t.model.load };
-            let root_us = t.model.fold_us(s) + copy_us;
+            // The other ranks write their contributions while the root reduces. Its copies of a predefined operation's
+            // operands stay in its first-level cache. A function of the program, and far ranks, need a copy that is not
+            // counted here: not all ranks know of it.
+            let root_us = t.model.fold_us(s);
             t.model.pipelined_steps_us(s, t.limits.shm_steps(s.bytes)) + s.n() * root_us
         },
         build: shm,

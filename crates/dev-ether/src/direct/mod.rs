@@ -216,7 +216,7 @@ pub struct DirectConnections {
     /// Zero-copy sends that are complete: their memory is returned.
     pub zero_copy_done: Vec<ZeroCopyDone>,
     /// The number of connections that were refused by `handle_greeting`, and the number of connections of peers in
-    /// which a part header was changed.
+    /// which a part header or a direct packet was changed.
     pub refused: u64,
     pub corrupted: u64,
     /// The number of bytes that the kernel copied from a connection straight into a receive buffer.

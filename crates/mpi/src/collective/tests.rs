@@ -167,6 +167,45 @@ fn long_steps_in_any_mixture_give_the_right_values() {
     }
 }
 
+/// Far members reduce in the slots, and near ones in their result.
+#[test]
+fn long_steps_in_any_mixture_give_the_right_values_to_far_members_too() {
+    for members in [2, 3, 6] {
+        let far = |(me, shm): (usize, ShmCollective)| if me % 3 == 1 { shm } else { shm.among_far() };
+        mixture_of(hosts(members).into_iter().enumerate().map(far).collect(), 200, 512);
+    }
+}
+
+/// Steps after a mismatch have no data, and no load to time.
+#[test]
+fn steps_without_data_end() {
+    let reducer = sum();
+    for kind in [StepKind::Reduce { root: 0 }, StepKind::Allreduce] {
+        thread::scope(|scope| {
+            for mut shm in hosts(2) {
+                let reducer = &reducer;
+                scope.spawn(move || {
+                    let [from, into] = [(); 2].map(|()| Buffer::Dense(leaked_memory(4096)));
+                    let datatype = Datatype::basic(Basic::Int64);
+                    let reduce_args = Some(ReduceArgs { reducer, datatype, count: 512 });
+                    let planned = StepBuffers { from, into, reduce_args, next: Buffer::EMPTY };
+                    let (spec, buffers) = without_data(ShmCollective::spec(kind, &planned), planned);
+                    for _ in 0..40 {
+                        let mut phase = StepPhase::Enter;
+                        let result = loop {
+                            match shm.poll(&mut phase, &spec, &buffers) {
+                                Some(result) => break result,
+                                None => thread::yield_now(),
+                            }
+                        };
+                        assert_eq!(result, StepResult::Complete);
+                    }
+                });
+            }
+        });
+    }
+}
+
 /// The data of successive steps use the whole payload area in turn.
 #[test]
 fn steps_of_a_whole_slot_in_any_mixture_give_the_right_values() {

@@ -57,8 +57,8 @@ const FOLD_BYTES: usize = 4096;
 /// The length, in bytes, from which the distance of the other members decides where the root computes the result.
 const FAR_FROM_BYTES: usize = 1024;
 
-/// The number of such steps from one measurement of the distance to the next: in a step of 1 KiB that is a fifth of
-/// the time between far cores.
+/// The number of such steps from one measurement of the distance to the next: a measurement takes a fifth of the time
+/// of a step of 1 KiB between far cores.
 const DISTANCE_PERIOD: u8 = 16;
 
 /// Returns the offset of a contribution of `bytes` bytes in its member's payload area. Even and odd epochs have one
@@ -180,13 +180,17 @@ struct StepTransfer<'a> {
     buffers: &'a StepBuffers<'a>,
     bytes: usize,
     short: bool,
-    /// The distance of the first other member, and whether it counts as far in this step.
+    /// Memory for `fold`, which makes it as long as it needs it.
+    scratch: &'a mut Vec<u8>,
+    /// The distance of the first other member, which stands for all, and whether it counts as far if this step has
+    /// FAR_FROM_BYTES or more.
     distance: &'a mut CacheDistance,
     is_far: bool,
 }
 
 impl StepTransfer<'_> {
-    /// Times the load of a contribution's first bytes, which its writer alone has in its cache.
+    /// Times the load of a contribution's first bytes, which its writer alone has in its cache. A step of 0 bytes has
+    /// none.
     fn time_load(&mut self, slot: Slot) {
         if self.bytes >= FAR_FROM_BYTES && self.distance.is_due(DISTANCE_PERIOD) {
             let memory = slot_memory(self.block, slot, self.bytes, self.short);
@@ -236,9 +240,10 @@ impl StepData for StepTransfer<'_> {
         self.buffers.into.fill(result);
     }
 
-    /// A function of the application, or one that does not commute, needs each operand at its own side. If the other
-    /// members are far, they write a slot again in half the time if the root has written it too (measured with 8 to 64
-    /// KiB: a line that two caches share must first be invalidated).
+    /// Returns whether the operation is predefined, the buffers are dense and the other members are near. Far members
+    /// write a slot again in half the time if the root has written it too (measured with 8 to 64 KiB,
+    /// docs/measurements/2026-11-27-reduce.md): a line that the root has only read is in both caches, and must first
+    /// be invalidated.
     fn can_fold(&self) -> bool {
         let (Some(reduce_args), Buffer::Dense(from), Buffer::Dense(into)) =
             (self.buffers.reduce_args, &self.buffers.from, &self.buffers.into)
@@ -249,11 +254,10 @@ impl StepData for StepTransfer<'_> {
             let element = kernel.element_bytes();
             element * reduce_args.count == self.bytes as u64 && element <= FOLD_BYTES as u64
         };
-        // The blocks of MPI_Reduce_scatter in place may overlap the result.
+        // Buffers of the program may overlap in part, which MPI forbids. A kernel needs the same memory or no overlap.
         let distance = from.as_ptr().addr().abs_diff(into.as_ptr().addr());
         let is_far = self.is_far && self.bytes >= FAR_FROM_BYTES;
         !is_far
-            && reduce_args.reducer.is_commutative()
             && reduce_args.reducer.predefined().is_some_and(is_possible)
             && from.len() == into.len()
             && (distance == 0 || distance >= from.len())
@@ -261,18 +265,18 @@ impl StepData for StepTransfer<'_> {
 
     fn fold(&mut self, me: usize, members: usize, slot_of: impl Fn(usize) -> Slot) {
         self.time_load(slot_of(usize::from(me == 0)));
-        let ReduceArgs { reducer, .. } = self.reduce_args();
-        let (Some(kernel), Buffer::Dense(from), Buffer::Dense(into)) =
-            (reducer.predefined(), &self.buffers.from, &self.buffers.into)
-        else {
+        let StepTransfer { block, buffers, bytes, short, ref mut scratch, .. } = *self;
+        let kernel = buffers.reduce_args.and_then(|reduce_args| reduce_args.reducer.predefined());
+        let (Some(kernel), Buffer::Dense(from), Buffer::Dense(into)) = (kernel, &buffers.from, &buffers.into) else {
             unreachable!("`can_fold` has excluded it")
         };
+        scratch.resize(2 * FOLD_BYTES, 0);
         let element = kernel.element_bytes() as usize;
         let each = FOLD_BYTES / element * element;
-        for at in (0..self.bytes).step_by(each) {
-            let len = each.min(self.bytes - at);
-            let slots = |member| self.slot_memory(slot_of(member)).slice(at, len);
-            fold_part(kernel, (me, members), (from.slice(at, len), into.slice(at, len)), slots);
+        for at in (0..bytes).step_by(each) {
+            let len = each.min(bytes - at);
+            let slots = |member| slot_memory(block, slot_of(member), bytes, short).slice(at, len);
+            fold_part(kernel, (me, members), (from.slice(at, len), into.slice(at, len)), slots, scratch);
         }
     }
 
@@ -301,32 +305,36 @@ impl StepData for StepTransfer<'_> {
     }
 }
 
-/// Computes a part of the result of a reduction in `into`, at most FOLD_BYTES bytes; `from` is the same part of member
-/// `me`'s own contribution, which may be the same memory. The result of the lower ranks is always an operand of the
-/// next one, so that the order of the operands depends on nothing.
+/// Computes a part of the result of a reduction in `into`, at most FOLD_BYTES bytes. `from` is the same part of member
+/// `me`'s own contribution, and is the same memory or does not overlap. `scratch` has two times FOLD_BYTES bytes.
+///
+/// The operands and their sides are those of `StepData::reduce`: if one of two operands is NaN, its side decides which
+/// of them a maximum keeps. So each contribution is copied first, and the result of the lower ranks reduced into the
+/// copy.
 fn fold_part<'a>(
     kernel: &ReduceKernel,
     (me, members): (usize, usize),
-    (from, into): (UserMem, UserMem),
+    (from, into): (UserMem<'a>, UserMem<'a>),
     slots: impl Fn(usize) -> SharedMem<'a>,
+    scratch: &'a mut [u8],
 ) {
     let count = into.len() as u64 / kernel.element_bytes();
-    let is_in_place = from.as_ptr() == into.as_ptr();
-    let mut next = 1;
-    if me > 0 && is_in_place {
-        let mut scratch = [0; FOLD_BYTES];
-        let lower = &mut scratch[..into.len()];
-        slots(0).read(lower);
-        (1..me).for_each(|member| kernel.apply(&mut *lower, slots(member), count));
-        kernel.apply(into, &*lower, count);
-        next = me + 1;
-    } else if me > 0 {
-        slots(0).read_user(into);
-    } else if !is_in_place {
-        into.copy_from(from);
+    let (first, second) = scratch.split_at_mut(FOLD_BYTES);
+    let copies = [first, second].map(|copy| UserMem::of_slice(&mut copy[..into.len()]));
+    let contribution = |member| if member == me { from.as_shared() } else { slots(member) };
+    let mut lower = contribution(0);
+    if members == 2 && lower.as_ptr() == into.as_ptr() {
+        lower.read_user(copies[0]);
+        lower = copies[0].as_shared();
     }
-    for member in next..members {
-        if member == me { kernel.apply(into, from, count) } else { kernel.apply(into, slots(member), count) }
+    for member in 1..members {
+        // Only the last turn writes to `into`, which may be our own contribution.
+        let (own, higher) = (contribution(member), if member + 1 < members { copies[member % 2] } else { into });
+        if own.as_ptr() != higher.as_ptr() {
+            own.read_user(higher);
+        }
+        kernel.apply(higher, lower, count);
+        lower = higher.as_shared();
     }
 }
 
@@ -337,6 +345,8 @@ pub struct ShmCollective {
     /// A member that has ended and had not left a step. If there is one, no step can end any more, and each further
     /// call fails.
     pub lost_process: Option<Peer>,
+    /// Memory for reductions at this member as the root.
+    scratch: Vec<u8>,
     /// The distance of the first other member, and whether it counts as far in the step in progress.
     distance: CacheDistance,
     is_far: bool,
@@ -347,13 +357,26 @@ impl ShmCollective {
     pub fn new(block: FlagBlock, me: usize, doorbells: Doorbells) -> ShmCollective {
         let participant = Participant::new(me, doorbells.count());
         let flags = ShmFlagArray { block, doorbells, me };
-        ShmCollective { participant, flags, lost_process: None, distance: CacheDistance::default(), is_far: false }
+        ShmCollective {
+            participant,
+            flags,
+            lost_process: None,
+            scratch: Vec::new(),
+            distance: CacheDistance::default(),
+            is_far: false,
+        }
     }
 
     /// The member as if `steps` steps had been executed.
     #[cfg(test)]
     pub fn after(self, steps: u64) -> ShmCollective {
         ShmCollective { participant: self.participant.after(steps), ..self }
+    }
+
+    /// The member as if the others were far.
+    #[cfg(test)]
+    pub fn among_far(self) -> ShmCollective {
+        ShmCollective { distance: CacheDistance::far(), ..self }
     }
 
     /// Returns the description of a step with these buffers.
@@ -385,9 +408,9 @@ impl ShmCollective {
         if *phase == StepPhase::Enter {
             self.is_far = self.distance.is_far();
         }
-        let ShmCollective { participant, flags, distance, .. } = self;
+        let ShmCollective { participant, flags, scratch, distance, .. } = self;
         let (block, me, is_far) = (&flags.block, flags.me, self.is_far);
-        let mut data = StepTransfer { block, me, buffers, bytes, short: spec.short, distance, is_far };
+        let mut data = StepTransfer { block, me, buffers, bytes, short: spec.short, scratch, distance, is_far };
         participant.poll(phase, spec, flags, &mut data)
     }
 
@@ -447,28 +470,52 @@ mod tests {
     use hawser_datatype::{Basic, PredefinedOp};
     use hawser_job::layout::flag_payload;
 
-    /// The sum of float numbers depends on the order of additions.
+    /// Folds the contributions at each root, in place and not, and compares the result with that of reducing one
+    /// contribution after the other into the next.
+    fn check_fold(kernel: &ReduceKernel, contributions: &[Vec<u8>]) {
+        let (members, len) = (contributions.len(), contributions[0].len());
+        let count = len as u64 / kernel.element_bytes();
+        let mut expected = contributions[0].clone();
+        for higher in &contributions[1..] {
+            let lower = std::mem::replace(&mut expected, higher.clone());
+            kernel.apply(&mut expected[..], &lower[..], count);
+        }
+        for (me, is_in_place) in (0..members).flat_map(|me| [(me, false), (me, true)]) {
+            let (mut slots, mut scratch) = (contributions.to_vec(), vec![7; 2 * FOLD_BYTES]);
+            let (mut from, mut into) = (std::mem::take(&mut slots[me]), vec![9; len]);
+            let own = UserMem::of_slice(&mut from);
+            let result = if is_in_place { own } else { UserMem::of_slice(&mut into) };
+            let views: Vec<SharedMem> = slots.iter_mut().map(|bytes| SharedMem::of_slice(bytes)).collect();
+            fold_part(kernel, (me, members), (own, result), |member| views[member], &mut scratch);
+            let mut found = vec![0; len];
+            result.read(&mut found);
+            assert_eq!(found, expected, "root {me} of {members}, in place: {is_in_place}");
+            assert!((0..members).all(|member| member == me || slots[member] == contributions[member]));
+        }
+    }
+
+    /// The sum of floating-point numbers depends on the order of additions.
     #[test]
     fn a_part_is_folded_from_the_lowest_rank_on_whoever_the_root_is() {
-        let float = Datatype::basic(Basic::Float);
-        let kernel = ReduceKernel::of(PredefinedOp::Sum, float).unwrap();
+        let kernel = ReduceKernel::of(PredefinedOp::Sum, Datatype::basic(Basic::Float)).unwrap();
         for (members, count) in [(2, 1), (3, 7), (4, FOLD_BYTES / 4), (9, 100)] {
             let value = |member: usize, at: usize| 1.5f32.powi((member * 7919 + at * 31) as i32 % 60 - 30);
-            let bytes_of = |member| (0..count).flat_map(|at| value(member, at).to_ne_bytes()).collect::<Vec<u8>>();
-            let expected: Vec<u8> = (0..count)
-                .flat_map(|at| (1..members).fold(value(0, at), |sum, member| sum + value(member, at)).to_ne_bytes())
-                .collect();
-            for (me, is_in_place) in (0..members).flat_map(|me| [(me, false), (me, true)]) {
-                let mut slots: Vec<Vec<u8>> = (0..members).map(bytes_of).collect();
-                let (mut from, mut into) = (std::mem::take(&mut slots[me]), vec![9; 4 * count]);
-                let own = UserMem::of_slice(&mut from);
-                let sum = if is_in_place { own } else { UserMem::of_slice(&mut into) };
-                let views: Vec<SharedMem> = slots.iter_mut().map(|bytes| SharedMem::of_slice(bytes)).collect();
-                fold_part(&kernel, (me, members), (own, sum), |member| views[member]);
-                let mut result = vec![0; 4 * count];
-                sum.read(&mut result);
-                assert_eq!(result, expected, "root {me} of {members}, in place: {is_in_place}");
-                assert!((0..members).all(|member| member == me || slots[member] == bytes_of(member)));
+            let bytes_of = |member| (0..count).flat_map(|at| value(member, at).to_ne_bytes()).collect();
+            check_fold(&kernel, &(0..members).map(bytes_of).collect::<Vec<_>>());
+        }
+    }
+
+    /// If an operand is NaN, or both are zeroes of different signs, the sides of the operands decide.
+    #[test]
+    fn a_part_is_folded_with_each_operand_at_its_side() {
+        let special = [f64::NAN, 1.0, 0.0, -0.0, f64::INFINITY];
+        for op in [PredefinedOp::Max, PredefinedOp::Min] {
+            let kernel = ReduceKernel::of(op, Datatype::basic(Basic::Double)).unwrap();
+            for members in 2..=4 {
+                let value = |member: usize, at: usize| special[at / special.len().pow(member as u32) % special.len()];
+                let count = special.len().pow(members as u32).min(FOLD_BYTES / 8);
+                let bytes_of = |member| (0..count).flat_map(|at| value(member, at).to_ne_bytes()).collect();
+                check_fold(&kernel, &(0..members).map(bytes_of).collect::<Vec<_>>());
             }
         }
     }
