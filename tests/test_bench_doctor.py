@@ -8,7 +8,7 @@ import signal
 import subprocess
 
 import pytest
-from harness import GRACE_OF_LABS_S, LONG, MARK, eventually, prefix
+from harness import GRACE_OF_LABS_S, LONG, MARK, eventually, line_of, prefix
 from lab.enter import Failure, tc
 from test_hosts import part, programs
 
@@ -232,7 +232,7 @@ def begun(lab, *words):
 def test_an_end_in_the_middle_leaves_no_process_on_any_host_and_keeps_what_was_found(make, tmp_path, end, code):
     lab, file = make(hosts=2, nics=2), tmp_path / "doctor.json"
     with begun(lab, "--json", file) as job:
-        assert job.stdout.readline().startswith("host node0")
+        assert line_of(job.stdout).startswith("host node0")
         if end == signal.SIGKILL:  # a process that does not see the end of its input hinders nothing
             os.kill(part(lab.hosts[1], "bin/hawser-bench doctor-worker"), signal.SIGSTOP)
         if end == signal.SIGINT:  # as the terminal sends it: to all of the group
@@ -292,7 +292,7 @@ def test_the_cause_is_told_when_the_part_of_a_host_fails(make, tmp_path):
 def test_a_process_that_dies_is_one_line_with_its_host(make):
     lab = make(hosts=2, nics=2)
     with begun(lab) as job:
-        assert job.stdout.readline().startswith("host node0")
+        assert line_of(job.stdout).startswith("host node0")
         os.kill(part(lab.hosts[1], "bin/hawser-bench doctor-worker"), signal.SIGKILL)
         out, err = job.communicate(timeout=GRACE_OF_LABS_S)
         assert job.returncode == 1 and err.count("\n") == 1 and "node1" in err and "killed by signal 9" in err, err
@@ -303,7 +303,7 @@ def test_a_process_that_dies_is_one_line_with_its_host(make):
 def test_a_process_that_hangs_is_one_line_after_its_time(make):
     lab = make(hosts=2, nics=2)
     with begun(lab) as job:
-        assert job.stdout.readline().startswith("host node0")
+        assert line_of(job.stdout).startswith("host node0")
         os.kill(part(lab.hosts[1], "bin/hawser-bench doctor-worker"), signal.SIGSTOP)
         out, err = job.communicate(timeout=100)
         told = re.fullmatch(r"hawser-bench: doctor: host node1 has not replied for [34]0 s; its process is ended\n", err)

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from harness import GRACE_OF_LABS_S, prefix
+from harness import GRACE_OF_LABS_S, line_of, prefix
 
 BENCH = prefix() / "bin/hawser-bench"
 QUICK = ["--perturbation", "0", "--rounds", "2", "--ms", "1"]
@@ -113,7 +113,7 @@ def test_strangers_who_call_before_the_near_end_are_turned_away(session, tmp_pat
 def test_a_far_end_listens_where_it_is_called_and_not_for_ever(session):
     with worker(session, "--far") as far:
         print("00112233445566778899aabbccddeeff 127.0.0.1", file=far.stdin, flush=True)
-        port = int(far.stdout.readline())
+        port = int(line_of(far.stdout))
         listening = Path("/proc/net/tcp").read_text()
         assert re.findall(rf": (\w+):{port:04X} 00000000:0000 0A ", listening) == ["0100007F"]
         assert far.wait(60) == 1
@@ -218,7 +218,7 @@ def test_when_a_rank_dies_the_others_go_on_and_it_is_noted(session, tmp_path):
     job, worker = begun(session, tmp_path)
     os.kill(worker, signal.SIGKILL)
     deadline = time.monotonic() + GRACE_OF_LABS_S
-    said = job.stderr.readline()
+    said = line_of(job.stderr)
     assert "hawser, pingpong" in said and "left out from here on" in said and time.monotonic() < deadline
     job.send_signal(signal.SIGINT)
     job.communicate(timeout=GRACE_OF_LABS_S)

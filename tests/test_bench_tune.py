@@ -5,7 +5,7 @@ import signal
 import time
 
 import pytest
-from harness import GRACE_OF_LABS_S, prefix
+from harness import GRACE_OF_LABS_S, line_of, prefix
 
 BENCH = prefix() / "bin/hawser-bench"
 QUICK = ["--rounds", "2", "--ms", "1"]
@@ -145,7 +145,7 @@ def test_a_run_that_is_cut_off_leaves_the_old_profile(session, profile):
     path = profile("HAWSER_SPIN = 77")
     before = path.read_text()
     run = session.start([BENCH, "tune"], {"HAWSER_PROFILE": str(path)})
-    assert run.stdout.readline().startswith("profile in force: ")
+    assert line_of(run.stdout).startswith("profile in force: ")
     time.sleep(1)
     run.send_signal(signal.SIGINT)
     out, err = run.communicate(timeout=GRACE_OF_LABS_S)

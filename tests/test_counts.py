@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from harness import GRACE_OF_LABS_S, HERE
+from harness import GRACE_OF_LABS_S, HERE, line_of
 from test_hosts import mpiexec, part
 
 FRAMES = [sys.executable, "-IS", HERE / "lab" / "frames.py"]
@@ -43,9 +43,9 @@ def waiting(lab, build, counts, port="", crc="auto", hosts=None):
 
         def speak():
             print(file=job.stdin, flush=True)
-            assert job.stdout.readline() == "there and back\n"
+            assert line_of(job.stdout) == "there and back\n"
 
-        assert job.stdout.readline() == "all are there\n"
+        assert line_of(job.stdout) == "all are there\n"
         yield speak
         speak()
         _, err = job.communicate(timeout=GRACE_OF_LABS_S)
@@ -57,7 +57,7 @@ def heard(host, nic, speak, port="packet"):
     """A DATA frame with payload that comes to a host while its ranks speak, as the port sends it."""
     ethertype, head = "88b5" if port == "packet" else "0800", HEADS[port]
     with host.start([*FRAMES, "hear", nic, ethertype, "1000"], stdout=subprocess.PIPE, text=True) as ears:
-        assert ears.stdout.readline() == "ready\n"
+        assert line_of(ears.stdout) == "ready\n"
         speak()
         for line in ears.stdout:
             frame = bytes.fromhex(line)

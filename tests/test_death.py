@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import pytest
-from harness import GRACE_OF_LABS_S, eventually
+from harness import GRACE_OF_LABS_S, eventually, line_of
 from test_ends import rank_of, ranks
 from test_hosts import mpiexec, programs
 
@@ -40,14 +40,12 @@ def killed(lab, out, err, code, dying, host):
 
 
 def lines_before(job, line):
-    """What the job prints before this line, which it must print. Reads no byte behind it: `communicate` would not find
-    what a buffer holds."""
-    printed = b""
-    while not f"\n{printed.decode()}".endswith(f"\n{line}"):
-        read = os.read(job.stdout.fileno(), 1)
-        assert read, (printed, job.communicate())
-        printed += read
-    return printed.decode().removesuffix(line)
+    """What the job prints before this line, which it must print."""
+    before = ""
+    while (read := line_of(job.stdout)) != line:
+        assert read, (before, job.communicate())
+        before += read
+    return before
 
 
 def end_of(host, program, rank):
@@ -115,7 +113,7 @@ def test_a_job_that_is_kept_ends_by_a_signal_with_the_code_of_the_first_failure(
     lab = make(hosts=2)
     script = ["sh", "-c", "[ $HAWSER_RANK = 1 ] && kill -9 $$; sleep 1000"]
     with mpiexec(lab, KEEP, *script, stdin=subprocess.DEVNULL) as job:
-        assert re.fullmatch(KILLED.format(1, "node1"), job.stderr.readline())
+        assert re.fullmatch(KILLED.format(1, "node1"), line_of(job.stderr))
         assert job.poll() is None, "the other rank goes on"
         job.terminate()
         _, err = job.communicate(timeout=GRACE_OF_LABS_S)

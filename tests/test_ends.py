@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from harness import GRACE_OF_LABS_S, LONG, eventually, parent
+from harness import GRACE_OF_LABS_S, LONG, eventually, line_of, parent
 from lab.enter import done, in_network_of, started, tc
 from test_hosts import mpiexec, programs
 
@@ -106,7 +106,7 @@ def test_whoever_is_killed_under_traffic_is_named_in_one_line_and_nothing_is_lef
     for turn in range(KILLS):
         with mpiexec(lab, "-ppn", "2", program) as job:
             if turn % 2:
-                assert job.stdout.readline() == "all are there\n", job.communicate()
+                assert line_of(job.stdout) == "all are there\n", job.communicate()
                 assert left(lab) != before, "what is looked for can be seen"
             time.sleep(chance.uniform(0, 0.5))
             home, other = chance.sample(lab.hosts, 2)
@@ -181,7 +181,7 @@ def test_finalize_waits_until_what_was_sent_last_has_arrived(make, build, port, 
     with parting(make(hosts=2), build("parting.c"), port, what) as (lab, job):
         lab.hosts[1].nics[0].faults(loss=1)
         print(file=job.stdin, flush=True)
-        assert job.stdout.readline() == "in MPI_Finalize\n"
+        assert line_of(job.stdout) == "in MPI_Finalize\n"
         time.sleep(LOST_S)
         assert job.poll() is None and all(ranks(host, build("parting.c")) for host in lab.hosts), "nobody has ended"
         lab.hosts[1].nics[0].faults(loss=0)
@@ -193,14 +193,14 @@ def test_a_rank_whose_last_acknowledgement_is_lost_for_good_ends_well(make, buil
     with parting(make(hosts=2), build("parting.c"), port, "nothing") as (lab, job):
         lab.hosts[0].nics[0].faults(loss=1)
         print(file=job.stdin, flush=True)
-        assert job.stdout.readline() == "in MPI_Finalize\n"
+        assert line_of(job.stdout) == "in MPI_Finalize\n"
 
 
 @contextmanager
 def parting(lab, program, port, what):
     """A job of two ranks, once rank 1 waits for what rank 0 sends last. It ends well after the block."""
     with mpiexec(lab, "-genv", "HAWSER_PORT", port, program, what, stdin=subprocess.PIPE) as job:
-        assert job.stdout.readline() == "all are there\n"
+        assert line_of(job.stdout) == "all are there\n"
         waiting, = ranks(lab.hosts[1], program)
         eventually(lambda: sleeps_on(waiting))
         yield lab, job
@@ -233,7 +233,7 @@ def test_ranks_die_with_the_launcher_although_scripts_started_them_and_nobody_is
     before = left(lab)
     for signals in [(signal.SIGKILL,), (signal.SIGSTOP, signal.SIGKILL)]:
         with mpiexec(lab, "-ppn", "2", "sh", "-c", f"{program} {how}; true") as job:
-            assert job.stdout.readline() == "all are there\n", job.communicate()
+            assert line_of(job.stdout) == "all are there\n", job.communicate()
             victims = launchers(lab)
             assert len(victims) >= 6, lab.processes()
             for sent in signals:

@@ -9,7 +9,7 @@ import socket
 import time
 
 import pytest
-from harness import END_S, LONG, SOURCES
+from harness import END_S, LONG, SOURCES, line_of
 
 HOST = socket.gethostname()
 KILLS = 200 if LONG else 30
@@ -254,7 +254,7 @@ def test_a_deadlock_is_explained_after_a_minute(session, build):
     """As it comes, without parameters; the job goes on until it is ended."""
     job = session.start([session.prefix / "bin/mpiexec", "-n", 3, build("deadlock.c")])
     begin = time.monotonic()
-    report = [job.stderr.readline() for _ in range(5)]
+    report = [line_of(job.stderr) for _ in range(5)]
     took = time.monotonic() - begin
     assert report[0] == "mpiexec: no rank has made progress for 60 s; state of each rank:\n"
     assert report[4] == "mpiexec: these ranks wait for each other in a cycle: 0 (MPI_Recv) -> 1 (MPI_Wait) -> 2 (MPI_Ssend) -> 0\n"
@@ -336,7 +336,7 @@ def test_kills_at_random_moments_leave_nothing(session, build, abi):
     for turn in range(KILLS):
         started = session.start([session.prefix / "bin/mpiexec", "-n", 3, program])
         if turn % 2:
-            assert started.stdout.readline() == "all are there\n", started.communicate()
+            assert line_of(started.stdout) == "all are there\n", started.communicate()
         time.sleep(dice.random() * 0.08)
         agent = session.children(started.pid)
         ranks = [rank for pid in agent for rank in session.children(pid, program)]
@@ -377,7 +377,7 @@ def test_no_file_is_left_under_any_name(session, build):
     assert session.call([*wrapper, mpiexec, "-n", 3, build("ending.c"), "kill", "barrier"], env).code == 137
     for how in (signal.SIGKILL, signal.SIGTERM):
         job = session.start([*wrapper, mpiexec, "-n", 3, build("endless.c")], env)
-        assert job.stdout.readline() == "all are there\n"
+        assert line_of(job.stdout) == "all are there\n"
         job.send_signal(how)
         job.communicate(timeout=10)
     places = ["/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run"]

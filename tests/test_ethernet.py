@@ -13,7 +13,7 @@ from statistics import median
 from types import SimpleNamespace
 
 import pytest
-from harness import GRACE_OF_LABS_S, HERE, LONG, WHOLE, eventually
+from harness import GRACE_OF_LABS_S, HERE, LONG, WHOLE, eventually, line_of
 from lab import iperf3, tunnel
 from lab.enter import await_links, done, in_network_of, ip, started
 from test_binaries import COLLECTIVE, IMB, PARALLEL, SINGLE, rows
@@ -210,7 +210,7 @@ def test_a_network_that_goes_and_comes_costs_no_cpu_and_nothing_is_lost(make, bu
         def say(line):
             print(line, file=job.stdin, flush=True)
 
-        assert job.stdout.readline() == "all are there\n"
+        assert line_of(job.stdout) == "all are there\n"
         for number, (off, on, sending) in enumerate((
             (lambda nic: switched(nic, "down"), lambda nic: switched(nic, "up"), False),
             (lambda nic: switched(nic, "down"), lambda nic: switched(nic, "up"), True),
@@ -223,7 +223,7 @@ def test_a_network_that_goes_and_comes_costs_no_cpu_and_nothing_is_lost(make, bu
             [on(nic) for nic in nics]
             if not sending:
                 say(number)
-            assert job.stdout.readline() == "there and back\n"
+            assert line_of(job.stdout) == "there and back\n"
         out, err = job.communicate(timeout=GRACE_OF_LABS_S)
     used = re.findall(r"^cpu ms (\d+)$", out, re.MULTILINE)
     assert (job.returncode, err, len(used)) == (0, "", 2), (out, err)
@@ -234,13 +234,13 @@ def test_a_network_that_goes_and_comes_costs_no_cpu_and_nothing_is_lost(make, bu
 def test_with_one_of_two_rails_gone_the_job_goes_on(make, build, port):
     lab = make(hosts=2, nics=2)
     with mpiexec(lab, "-genv", "HAWSER_PORT", port, build("outage.c"), stdin=subprocess.PIPE) as job:
-        assert job.stdout.readline() == "all are there\n"
+        assert line_of(job.stdout) == "all are there\n"
         for off, on in (("down", "up"), ("unplug", "plug")):
             for nic in lab.hosts[0].nics:
                 switched(nic, off) if off == "down" else nic.unplug()
                 for number in range(20):
                     print(number, file=job.stdin, flush=True)
-                    assert job.stdout.readline() == "there and back\n"
+                    assert line_of(job.stdout) == "there and back\n"
                 switched(nic, on) if on == "up" else nic.plug()
         _, err = job.communicate(timeout=GRACE_OF_LABS_S)
     assert (job.returncode, err) == (0, "")
@@ -283,7 +283,7 @@ def test_long_messages_while_nics_come_and_go(make, build, port, nics):
     """A direct connection stands still, or breaks, in the middle of a message: the rest goes another way, or the same one later."""
     lab = make(hosts=2, nics=nics)
     with mpiexec(lab, "-ppn", "1", "--stats", "-genv", "HAWSER_PORT", port, build("long_both_ways.c"), "7") as job:
-        assert job.stdout.readline() == "all are there\n"
+        assert line_of(job.stdout) == "all are there\n"
         for nic in [*lab.hosts[0].nics, *lab.hosts[1].nics] * 2:
             time.sleep(0.7)
             nic.unplug()
@@ -393,7 +393,7 @@ def test_a_tunnel_is_left_alone_and_used_where_it_is_named(make, features, build
 def test_ranks_are_reached_at_ports_of_the_range_alone(make, build, port, kind):
     lab, options = make(hosts=2), ["-genv", "HAWSER_PORT", port, "-genv", "HAWSER_PORT_RANGE", "40010-40019"]
     with mpiexec(lab, "-ppn", "2", *options, build("endless.c")) as job:
-        assert job.stdout.readline() == "all are there\n", job.communicate()
+        assert line_of(job.stdout) == "all are there\n", job.communicate()
         reached = [listening(host, kind) | listening(host, f"{kind}6") for host in lab.hosts]
         job.send_signal(signal.SIGTERM)
         job.communicate(timeout=GRACE_OF_LABS_S)
@@ -598,7 +598,7 @@ def test_where_raw_ethernet_does_not_pass_a_rank_with_the_nics_queues_leaves_the
 def test_where_raw_ethernet_passes_no_ring_is_made_for_raw_frames_of_udp(make, build):
     lab = make(hosts=2)
     with mpiexec(lab, "-ppn", "2", "--stats", build("endless.c")) as job:
-        assert job.stdout.readline() == "all are there\n", job.communicate()
+        assert line_of(job.stdout) == "all are there\n", job.communicate()
         rings, kept = sockets(lab, "packet", r"\b(?:0003|88b5)\b"), sockets(lab, "packet", r"\b0000\b")
         of_udp = sockets(lab, "packet", r"\b0003\b")
         job.send_signal(signal.SIGTERM)
@@ -622,11 +622,11 @@ def test_a_router_that_is_replaced_in_the_middle(make, build, port):
     """Frames for the one before are nobody's. By packet-udp alone nothing else carries them."""
     lab = make(hosts=2, routed=True)
     with mpiexec(lab, "-genv", "HAWSER_PORT", port, build("outage.c"), stdin=subprocess.PIPE) as job:
-        assert job.stdout.readline() == "all are there\n"
+        assert line_of(job.stdout) == "all are there\n"
         for number in range(3):
             for again in range(10):
                 print(10 * number + again, file=job.stdin, flush=True)
-                assert job.stdout.readline() == "there and back\n"
+                assert line_of(job.stdout) == "there and back\n"
             lab.networks[0].replace_router()
         out, err = job.communicate(timeout=GRACE_OF_LABS_S)
     assert (job.returncode, err) == (0, ""), (out, err)
@@ -646,7 +646,7 @@ def test_without_cap_net_raw_all_goes_by_udp(make, build, without):
     lab = make(hosts=2)
     finished(lab, "-ppn", "2", *without, build("random.c"), "4", "60")
     with mpiexec(lab, "-ppn", "2", *without, build("endless.c")) as job:
-        assert job.stdout.readline() == "all are there\n", job.communicate()
+        assert line_of(job.stdout) == "all are there\n", job.communicate()
         raw, udp = sockets(lab, "packet", r"\b88b5\b"), sockets(lab, "udp", r"\d+: \w{8}:")
         job.send_signal(signal.SIGTERM)
         job.communicate(timeout=GRACE_OF_LABS_S)
@@ -692,7 +692,7 @@ def test_with_a_killed_rank_its_program_of_xdp_is_gone(make, build, port):
     """Nobody has time to take it off the NIC."""
     lab = make(hosts=2)
     with mpiexec(lab, "-ppn", "2", *["-genv", "HAWSER_PORT", port], build("endless.c")) as job:
-        assert job.stdout.readline() == "all are there\n", job.communicate()
+        assert line_of(job.stdout) == "all are there\n", job.communicate()
         here = programs_of_xdp(lab)
         assert all("eth0" in of_host for of_host in here), here
         for pid, words in programs(lab).items():
@@ -707,7 +707,7 @@ def test_a_nic_with_another_program_of_xdp_is_left_to_it_and_used_by_packet(make
     """The other one is another job's."""
     lab = make(hosts=2)
     with mpiexec(lab, "-ppn", "1", "-genv", "HAWSER_RAILS", "eth0", "-genv", "HAWSER_PORT", "xdp", build("endless.c")) as job:
-        assert job.stdout.readline() == "all are there\n", job.communicate()
+        assert line_of(job.stdout) == "all are there\n", job.communicate()
         before = programs_of_xdp(lab)
         ids = [of_host["eth0"] for of_host in before]
         with mpiexec(lab, "-ppn", "2", "-genv", "HAWSER_RAILS", "eth0", "-genv", "HAWSER_PORT", "xdp", build("random.c"), "4", "20") as second:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from harness import GRACE_OF_LABS_S, LONG, MARK, command_line, environment_of, eventually
+from harness import GRACE_OF_LABS_S, LONG, MARK, command_line, environment_of, eventually, line_of
 from lab import sshd
 
 SLEEP = ["sleep", "1000"]
@@ -157,10 +157,10 @@ def test_through_a_real_sshd(make, build, tmp_path):
 def test_ranks_of_several_hosts_that_wait_in_a_circle_are_reported_unasked(make, build):
     lab = make(hosts=3)
     with mpiexec(lab, build("deadlock.c"), env={"HAWSER_HANG_S": "1"}) as job:
-        told = [job.stderr.readline()]
+        told = [line_of(job.stderr)]
         assert "no rank has made progress for 1 s" in told[0], told
         while "cycle" not in told[-1]:
-            told.append(job.stderr.readline())
+            told.append(line_of(job.stderr))
             assert told[-1], told
         assert job.poll() is None, "a job that stands still is not ended"
         job.send_signal(signal.SIGTERM)

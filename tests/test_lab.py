@@ -19,7 +19,7 @@ from types import SimpleNamespace
 import lab as laboratory
 import pytest
 from harness import GRACE_OF_LABS_S as GRACE_S
-from harness import LONG, ROOT, command_line, eventually
+from harness import LONG, ROOT, command_line, eventually, line_of
 from lab import Lab, sshd
 
 TRAFFIC = [sys.executable, ROOT / "tests/lab/traffic.py"]
@@ -46,7 +46,7 @@ def receiving(host, what, *args):
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with host.start([*TRAFFIC, what, *args], **streams) as process:
         try:
-            assert process.stdout.readline() == "ready\n"
+            assert line_of(process.stdout) == "ready\n"
             yield report
             out, _ = process.communicate(timeout=60)
             report.update(json.loads(out or "{}"))
@@ -130,7 +130,7 @@ def heard(source, nic, kind):
     mine = next(own for own in source.nics if own.network is nic.network)
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "text": True}
     with nic.host.start([*FRAMES_OF_OTHERS, "hear", nic.name, kind, 1], **streams) as ears:
-        assert ears.stdout.readline() == "ready\n"
+        assert line_of(ears.stdout) == "ready\n"
         frame = "".join([nic.mac, mine.mac]).replace(":", "") + kind + "00" * 60
         source.run([*FRAMES_OF_OTHERS, "say", mine.name, 20], input=frame + "\n", check=True)
         assert udp(source, nic, 10)["intact"] == 10
@@ -506,7 +506,7 @@ def test_signals_reach_the_program_and_a_stopped_one_does_not_keep_the_lab(make)
     lab = make()
     trap = "trap 'exit 3' TERM; echo ready; while :; do sleep 0.05; done"
     with lab.hosts[0].start(["sh", "-c", trap], stdout=subprocess.PIPE, text=True) as program:
-        program.stdout.readline()
+        line_of(program.stdout)
         program.terminate()
         assert program.wait(GRACE_S) == 3
     stopped = lab.hosts[0].start(["sleep", "100"])
@@ -625,7 +625,7 @@ def maker(session):
 def test_a_lab_whose_maker_is_killed_leaves_nothing(features, session):
     before = machine()
     process = maker(session)
-    held = {os.readlink(f"/proc/{pid}/ns/net") for pid in process.stdout.readline().split()}
+    held = {os.readlink(f"/proc/{pid}/ns/net") for pid in line_of(process.stdout).split()}
     assert len(held) == 5 and sum(len(namespaces()[inode]) for inode in held) > 10
     process.kill()
     eventually(lambda: gone(held))
@@ -637,7 +637,7 @@ def test_a_lab_whose_maker_is_killed_leaves_nothing(features, session):
 @pytest.mark.parametrize("victim", ["keeper.py", "init", "host", "switch", "on_host.py", "faulty_port.py"])
 def test_a_lab_whose_own_process_is_killed_leaves_nothing_either(features, session, victim):
     process = maker(session)
-    pids = process.stdout.readline().split()
+    pids = line_of(process.stdout).split()
     held = {os.readlink(f"/proc/{pid}/ns/net") for pid in pids}
     carriers = [pid for pid in session.processes() if b"keeper.py" in command_line(pid)]
     found = {"keeper.py": min(carriers), "init": sorted(carriers)[1], "host": int(pids[0]), "switch": int(pids[-1])}
@@ -666,7 +666,7 @@ def test_a_lab_whose_maker_is_killed_at_any_moment_leaves_nothing(features, sess
 def test_a_lab_that_is_interrupted_leaves_nothing(features, session):
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         process = session.start([COMMAND, "--", "sh", "-c", "echo up; exec sleep 1000"])
-        assert process.stdout.readline() == "up\n"
+        assert line_of(process.stdout) == "up\n"
         os.killpg(process.pid, sig)  # as from a terminal
         process.wait(20)
         eventually(lambda: session.processes() == [])

@@ -9,7 +9,7 @@ import re
 import signal
 
 import pytest
-from harness import GRACE_OF_LABS_S, eventually
+from harness import GRACE_OF_LABS_S, eventually, line_of
 from test_ends import agents, inside, left, nothing_is_left, rank_of, ranks, send, state
 from test_hosts import mpiexec, part, programs
 from test_rails import sent
@@ -52,7 +52,7 @@ def test_whoever_is_killed_in_a_phase_ends_the_job_and_nothing_is_left(make, bui
     for who, by in VICTIMS:
         before_it = sent(lab.hosts[0])
         with mpiexec(lab, "-ppn", "2", program, phase) as job:
-            assert job.stdout.readline() == "there\n", job.communicate()
+            assert line_of(job.stdout) == "there\n", job.communicate()
             eventually(lambda: are_there(lab, program, phase))
             if phase == "bulk":  # by all three
                 eventually(lambda: all(now - was > 1 << 20 for now, was in zip(sent(lab.hosts[0]), before_it)))

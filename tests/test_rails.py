@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from itertools import permutations
 
 import pytest
-from harness import GRACE_OF_LABS_S, LONG, eventually
+from harness import GRACE_OF_LABS_S, LONG, eventually, line_of
 from test_ends import ranks, state
 from test_ethernet import finished
 from test_hosts import mpiexec, programs
@@ -33,7 +33,7 @@ def begun(lab, build, size, times=1, port="", hosts=None):
     """A job that sends messages of a size from the first host to the second one: a number of times, or UNTIL_SEEN."""
     words = ["-ppn", "1", "-genv", "HAWSER_PORT", port, "-timeout", "100", build("bulk.c"), str(size), str(times)]
     with mpiexec(lab, *words, hosts=hosts, stdin=subprocess.PIPE) as job:
-        assert job.stdout.readline() == "all are there\n", job.communicate()
+        assert line_of(job.stdout) == "all are there\n", job.communicate()
         yield job
 
 
@@ -63,7 +63,7 @@ def test_each_rail_carries_its_part(make, build, rates, port):
     pass before a loaded machine lets us look."""
     lab = limited(make(hosts=2, nics=2), *rates)
     with begun(lab, build, 16 * MIB, 5, port) as job:
-        [job.stdout.readline() for _ in range(2)]
+        [line_of(job.stdout) for _ in range(2)]
         before = sent(lab.hosts[0])
         ended(lab, job)
     first, second = (now - was for now, was in zip(sent(lab.hosts[0]), before))

@@ -12,7 +12,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from harness import GRACE_OF_LABS_S, eventually
+from harness import GRACE_OF_LABS_S, eventually, line_of
 from test_hosts import programs
 from test_unreached import mpiexec
 
@@ -55,7 +55,7 @@ def severed(lab, build, port, sever, shown, how="talk"):
     show, asked for again and again, and the error."""
     words = ["-ppn", "1", "-genv", "HAWSER_PORT", port, "-timeout", "60", build("severed.c"), how, "0"]
     with mpiexec(lab, *words, limit_s=LIMIT_S) as job:
-        assert job.stdout.readline() == "they talk\n", job.communicate()
+        assert line_of(job.stdout) == "they talk\n", job.communicate()
         sever(lab, lab.hosts[1].nics[0]) if sever else None
         said, report = Said(job), None
         while job.poll() is None and not report:
@@ -133,7 +133,7 @@ def test_a_cable_that_is_pushed_back_in_time_ends_nothing(make, build):
     def judge(lab, port):
         words = ["-ppn", "1", "-genv", "HAWSER_PORT", port, "-timeout", "60", build("severed.c"), "talk", "7"]
         with mpiexec(lab, *words, limit_s=30) as job:
-            assert job.stdout.readline() == "they talk\n", job.communicate()
+            assert line_of(job.stdout) == "they talk\n", job.communicate()
             lab.hosts[1].nics[0].unplug()
             time.sleep(3)
             lab.hosts[1].nics[0].plug()
@@ -146,7 +146,7 @@ def test_a_cable_that_is_pushed_back_in_time_ends_nothing(make, build):
 def test_one_rail_of_two_may_go(make, build):
     lab = make(hosts=2, nics=2)
     with mpiexec(lab, "-ppn", "1", "-timeout", "60", build("severed.c"), "talk", "6", limit_s=2) as job:
-        assert job.stdout.readline() == "they talk\n", job.communicate()
+        assert line_of(job.stdout) == "they talk\n", job.communicate()
         lab.hosts[1].nics[0].remove()
         out, err = job.communicate(timeout=GRACE_OF_LABS_S + 40)
     assert (job.returncode, out, err) == (0, "", "")

@@ -11,7 +11,7 @@ import threading
 from contextlib import ExitStack, contextmanager
 
 import pytest
-from harness import GRACE_OF_LABS_S, HERE, eventually
+from harness import GRACE_OF_LABS_S, HERE, eventually, line_of
 from test_counts import waiting
 
 STRANGERS = [sys.executable, "-IS", HERE / "lab" / "strangers.py"]
@@ -32,7 +32,7 @@ def recorder(host):
     """Hears what is said first on each connection to a host; yields a function that gives [(address, port, words)]."""
     lines = []
     with host.start([*STRANGERS, "record", "eth0"], stdout=subprocess.PIPE, text=True) as ears:
-        assert ears.stdout.readline() == "ready\n"
+        assert line_of(ears.stdout) == "ready\n"
         listener = threading.Thread(target=lambda: lines.extend(ears.stdout))
         listener.start()
         try:
@@ -129,7 +129,7 @@ def test_strangers_who_stay_take_few_descriptors_and_keep_no_peer_out(make, buil
         before = descriptors(pids)
         address, port, _ = first(heard(), FRAMES)
         with strangers(other, "stay", address, port, [said]) as they:
-            assert they.stdout.readline() == "ready\n"
+            assert line_of(they.stdout) == "ready\n"
             warm_up(speak, heard)
             now = descriptors(pids)
             assert now[1] <= before[1] + HEARD + DIRECT, (now, before)

@@ -11,7 +11,7 @@ import time
 from contextlib import contextmanager
 
 import pytest
-from harness import GRACE_OF_LABS_S, eventually
+from harness import GRACE_OF_LABS_S, eventually, line_of
 from test_ends import ranks, state
 from test_hosts import programs
 
@@ -114,7 +114,7 @@ def test_a_network_that_comes_late_is_warned_of_and_waited_for(make, build):
     lab = make(hosts=2)
     cut(lab, 0, 1)
     with mpiexec(lab, "-ppn", "2", build("hello.c"), "hello") as job:
-        warning = job.stderr.readline()
+        warning = line_of(job.stderr)
         assert re.match(r"mpiexec: rank \d on host node\d has never answered rank \d on host node\d "
                         r"\(5 s with both ranks in MPI\); the job is ended after 60 s of that \(HAWSER_UNREACHED_S\)\. "
                         r"Paths tried:$", warning), warning
