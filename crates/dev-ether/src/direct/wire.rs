@@ -118,7 +118,6 @@ pub fn encode_part_header(
     tag_key: (&JobKey, PeerPair),
 ) -> [u8; PART_HEADER_BYTES] {
     let PartHeader { kind, lane, header, after, len, prefix_crc, report } = part;
-    debug_assert!(kind != PartKind::Packet || len <= PREFIX_MAX as u64);
     let mut bytes = [0; PART_HEADER_BYTES];
     bytes[..2].copy_from_slice(&[header.kind(), lane]);
     bytes[2..4].copy_from_slice(&header.aux().to_le_bytes());
