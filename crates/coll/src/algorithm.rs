@@ -33,19 +33,25 @@ pub(crate) const fn parameter_values<A, const N: usize>(rows: &[Algorithm<A>]) -
 /// the other algorithms are not computed, because that takes longer than the step.
 pub const ALWAYS_SHM_BYTES: u64 = 512;
 
+/// The same for the vector of MPI_Bcast, MPI_Reduce and MPI_Allreduce, and for all blocks together of MPI_Allgather and
+/// MPI_Alltoall. Each communicator on one host has steps of this length, and they are best by the cost model for any
+/// number of ranks. To plan a call takes as long as a step of 1 KiB.
+pub const ONE_STEP_BYTES: u64 = 8192;
+
 /// Returns the forced row if it fits the call, otherwise the cheapest row that fits; among rows of equal cost, the
 /// first. `forced` is 0, or the number of the forced row, counted from 1. The first row of a table must be one of shm
-/// steps if the collective has such a row.
+/// steps if the collective has such a row; it is chosen for data of at most `always_shm_bytes` bytes.
 pub(crate) fn choose<'a, A>(
     rows: &'a [Algorithm<A>],
     forced: u8,
     shape: &CallShape,
     tuning: &Tuning,
+    always_shm_bytes: u64,
 ) -> &'a Algorithm<A> {
     if let Some(row) = (forced as usize).checked_sub(1).map(|i| &rows[i]).filter(|row| (row.fits)(shape, tuning)) {
         return row;
     }
-    if shape.has_shm_steps && shape.bytes <= ALWAYS_SHM_BYTES && (rows[0].fits)(shape, tuning) {
+    if shape.has_shm_steps && shape.bytes <= always_shm_bytes && (rows[0].fits)(shape, tuning) {
         return &rows[0];
     }
     let fitting = rows.iter().filter(|row| (row.fits)(shape, tuning));

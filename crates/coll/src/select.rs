@@ -9,7 +9,7 @@
 //! Used by `mpi`, by `node`, which collects the parameters, and by `inter` and `selection_table`; uses the tables of
 //! all collectives.
 
-pub use crate::algorithm::ALWAYS_SHM_BYTES;
+pub use crate::algorithm::{ALWAYS_SHM_BYTES, ONE_STEP_BYTES};
 use crate::algorithm::{Algorithm, choose, parameter_values};
 use crate::call::{CollectiveCall, RankAndSize};
 use crate::collective::Collective;
@@ -184,7 +184,13 @@ fn run<A>(
     tuning: &Tuning,
     schedule: &mut Schedule,
 ) -> &'static str {
-    let row = choose(rows, tuning.forced.of(collective), shape, tuning);
+    let always_shm_bytes = match collective {
+        Collective::Bcast | Collective::Reduce | Collective::Allreduce | Collective::Allgather => ONE_STEP_BYTES,
+        // The length in the shape is that of one block.
+        Collective::Alltoall => ALWAYS_SHM_BYTES.max(ONE_STEP_BYTES / u64::from(shape.size)),
+        _ => ALWAYS_SHM_BYTES,
+    };
+    let row = choose(rows, tuning.forced.of(collective), shape, tuning, always_shm_bytes);
     (row.build)(args, place, tuning, schedule);
     row.name
 }

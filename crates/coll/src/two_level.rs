@@ -4,7 +4,7 @@
 //! Used by the algorithms "two_level" of the collectives. For each part the cheapest algorithm of the same tables is
 //! chosen.
 
-use crate::algorithm::{Algorithm, choose};
+use crate::algorithm::{ALWAYS_SHM_BYTES, Algorithm, choose};
 use crate::cost_model::CallShape;
 use crate::host_map::Subgroup;
 use crate::schedule::Schedule;
@@ -22,7 +22,7 @@ impl Subgroup<'_> {
         s: &mut Schedule,
     ) {
         if self.place.size > 1 {
-            self.append(s, |place, s| (choose(rows, 0, shape, tuning).build)(args, place, tuning, s));
+            self.append(s, |place, s| (choose(rows, 0, shape, tuning, ALWAYS_SHM_BYTES).build)(args, place, tuning, s));
         }
     }
 }
@@ -51,5 +51,5 @@ pub(crate) fn cost_of_blocks(shape: &CallShape, tuning: &Tuning) -> f64 {
 /// rank.
 pub(crate) fn cost_among<A>(rows: &[Algorithm<A>], shape: &CallShape, size: u32, tuning: &Tuning) -> f64 {
     let shape = CallShape { size, has_shm_steps: false, ..*shape };
-    if size > 1 { (choose(rows, 0, &shape, tuning).cost)(&shape, tuning) } else { 0.0 }
+    if size > 1 { (choose(rows, 0, &shape, tuning, ALWAYS_SHM_BYTES).cost)(&shape, tuning) } else { 0.0 }
 }

@@ -6,7 +6,7 @@ use crate::call::{BlockArray, BlockBuffer, CollectiveCall, IntArray, RankAndSize
 use crate::collective::Collective;
 use crate::cost_model::{CostModel, ScheduleLimits};
 use crate::schedule::Schedule;
-use crate::select::{PARAMS, plan};
+use crate::select::{ONE_STEP_BYTES, PARAMS, plan};
 use crate::tuning::{ForcedAlgorithms, Tuning};
 use hawser_base::param::ParamKind;
 
@@ -33,6 +33,31 @@ fn more_ranks_than_cores_meet_in_host_steps() {
     assert_eq!(chosen(CollectiveCall::Allreduce(reduction(1, true)), 3, 16, &oversubscribed), "host");
     assert_eq!(chosen(CollectiveCall::Bcast { root: 1, data: bytes(64) }, 3, 16, &oversubscribed), "host");
     assert_eq!(chosen(CollectiveCall::Reduce { root: 1, data: reduction(1, false) }, 3, 16, &oversubscribed), "host");
+}
+
+/// `mpi` runs such calls without a schedule.
+#[test]
+fn data_of_one_step_go_by_flags_on_one_host() {
+    let oversubscribed = CostModel::oversubscribed;
+    for (size, model) in [
+        (2, CostModel::SHARED_MEMORY),
+        (2, oversubscribed(64, 2)),
+        (64, oversubscribed(64, 2)),
+        (256, oversubscribed(1000, 16)),
+    ] {
+        let host = tuning(true, model);
+        let count = ONE_STEP_BYTES / u64::from(size);
+        let (block, blocks) = (bytes(count), BlockArray::regular(count, 1));
+        for call in [
+            CollectiveCall::Bcast { root: 1, data: bytes(ONE_STEP_BYTES) },
+            CollectiveCall::Reduce { root: 1, data: reduction(ONE_STEP_BYTES / 8, true) },
+            CollectiveCall::Allreduce(reduction(ONE_STEP_BYTES / 8, false)),
+            CollectiveCall::Allgather { send: block, recv: blocks, in_place: false },
+            CollectiveCall::Alltoall { send: blocks, recv: blocks, in_place: false },
+        ] {
+            assert_eq!(chosen(call, 0, size, &host), "host", "{size} ranks");
+        }
+    }
 }
 
 /// Long data are copied once into shared memory, not once for each receiver; data from all for all leave at once.

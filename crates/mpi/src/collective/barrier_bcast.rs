@@ -14,7 +14,7 @@ use crate::engine::run_memory::UserBuffer;
 use crate::engine::shm::StepBuffers;
 use hawser_base::{Handle, Result};
 use hawser_coll::CollectiveCall;
-use hawser_coll::select::ALWAYS_SHM_BYTES;
+use hawser_coll::select::ONE_STEP_BYTES;
 
 /// MPI_Barrier.
 #[inline]
@@ -62,7 +62,7 @@ pub fn bcast(form: CallForm, buf: &BufferArg, root: i32, comm: Handle) -> Result
         if form == CallForm::Blocking && (comm.all_members().size() == 1 || is_nothing) {
             return Ok(Handle::NULL);
         }
-        if buffer.len() <= ALWAYS_SHM_BYTES
+        if buffer.len() <= ONE_STEP_BYTES
             && let Some(shm) = engine.fast_path(form)
         {
             let buffers = StepBuffers { from: buffer.clone(), into: buffer, ..StepBuffers::NONE };

@@ -23,7 +23,7 @@ use crate::process::Process;
 use crate::types;
 use hawser_base::handle::mpich_op;
 use hawser_base::{Class, Error, Handle, Result, UserMem};
-use hawser_coll::select::ALWAYS_SHM_BYTES;
+use hawser_coll::select::{ALWAYS_SHM_BYTES, ONE_STEP_BYTES};
 use hawser_coll::{BlockBuffer, CollectiveCall, IntArray, RankAndSize, ReductionArgs};
 use hawser_datatype::{Datatype, UserPtr};
 use hawser_p2p::buffer::Buffer;
@@ -134,12 +134,16 @@ impl ReductionBuffers {
         })
     }
 
-    /// Returns the buffers of a short shm step; `None` if the data are empty, longer than ALWAYS_SHM_BYTES, or have
-    /// gaps.
+    /// Returns the buffers of a shm step; `None` if the data are empty, longer than `max_bytes`, or have gaps.
     #[inline]
-    fn short_step_buffers<'a>(&self, reduction: &'a CheckedReduction<'_>, receives: bool) -> Option<StepBuffers<'a>> {
+    fn step_buffers<'a>(
+        &self,
+        reduction: &'a CheckedReduction<'_>,
+        receives: bool,
+        max_bytes: u64,
+    ) -> Option<StepBuffers<'a>> {
         let CheckedReduction { reducer, datatype, data } = reduction;
-        if !data.dense || !(1..=ALWAYS_SHM_BYTES).contains(&data.bytes()) {
+        if !data.dense || !(1..=max_bytes).contains(&data.bytes()) {
             return None;
         }
         let buffer = |at| datatype.memory(at, data.count).map(Buffer::Dense);
@@ -157,7 +161,7 @@ impl ReductionBuffers {
         comm: &CommRef,
     ) -> Option<ReduceScatterData<'a>> {
         let place = RankAndSize { rank: comm.rank(), size: comm.size() };
-        let StepBuffers { from, reduce_args, .. } = self.short_step_buffers(reduction, false)?;
+        let StepBuffers { from, reduce_args, .. } = self.step_buffers(reduction, false, ALWAYS_SHM_BYTES)?;
         let Buffer::Dense(send) = from else { return None };
         let (datatype, count) = (reduction.datatype, counts.at(place.rank) as u64);
         let result = if count == 0 { UserMem::EMPTY } else { datatype.memory(self.recv, count)? };
@@ -187,7 +191,7 @@ pub fn allreduce(form: CallForm, buffers: &ReductionBuffers, comm: Handle) -> Re
         }
         let reduction = buffers.check(datatype, true)?;
         if let Some(shm) = engine.fast_path(form)
-            && let Some(step_buffers) = buffers.short_step_buffers(&reduction, true)
+            && let Some(step_buffers) = buffers.step_buffers(&reduction, true, ONE_STEP_BYTES)
         {
             return shm_wait::run_step(process, comm, shm, name, StepKind::Allreduce, &step_buffers)
                 .map(|()| Handle::NULL);
@@ -224,7 +228,7 @@ pub fn reduce(form: CallForm, buffers: &ReductionBuffers, root: i32, comm: Handl
         buffers.with_type(process, comm, engine, |process, comm, engine, datatype| {
             let reduction = buffers.check(datatype, is_root)?;
             if let Some(shm) = engine.fast_path(form)
-                && let Some(step_buffers) = buffers.short_step_buffers(&reduction, is_root)
+                && let Some(step_buffers) = buffers.step_buffers(&reduction, is_root, ONE_STEP_BYTES)
             {
                 let kind = StepKind::Reduce { root: root as usize };
                 return shm_wait::run_step(process, comm, shm, name, kind, &step_buffers).map(|()| Handle::NULL);

@@ -11,8 +11,9 @@ use super::slot_exchange::{ExchangeData, SlotExchange};
 use crate::ops::Reducer;
 use hawser_base::cache_distance::CacheDistance;
 use hawser_base::{Class, Error, Peer, SharedMem, UserMem};
+use hawser_coll::select::ONE_STEP_BYTES;
 use hawser_datatype::{Datatype, ReduceKernel, UserPtr};
-use hawser_job::layout::{FLAG_LINES, FLAG_PAYLOAD_WIDE, LINE, flag_step};
+use hawser_job::layout::{FLAG_LINES, FLAG_PAYLOAD_WIDE, LINE, MAX_LOCAL, WIDE_BLOCKS, flag_payload, flag_step};
 use hawser_job::{Doorbells, FlagBlock};
 use hawser_os::map::PAGE;
 use hawser_p2p::buffer::Buffer;
@@ -38,6 +39,9 @@ pub const SHORT_BYTES: usize = LINE - 8;
 /// The number of a member's slots, which share its payload area.
 const SLOTS: usize = SLOT_LINES.len();
 const _: () = assert!(flag_step(FLAG_PAYLOAD_WIDE) < BYTES_MAX as usize);
+/// The least payload of a member, of a block that is not wide on the largest host.
+const LEAST_PAYLOAD: usize = flag_payload(MAX_LOCAL, WIDE_BLOCKS);
+const _: () = assert!(flag_step(LEAST_PAYLOAD) as u64 >= ONE_STEP_BYTES);
 
 /// Returns the maximum length, in bytes, of a contribution to a step.
 pub fn step_bytes(block: &FlagBlock) -> usize {
@@ -468,7 +472,6 @@ pub fn mismatch_error(call: &str, bytes: u32) -> Error {
 mod tests {
     use super::*;
     use hawser_datatype::{Basic, PredefinedOp};
-    use hawser_job::layout::flag_payload;
 
     /// Folds the contributions at each root, in place and not, and compares the result with that of reducing one
     /// contribution after the other into the next.

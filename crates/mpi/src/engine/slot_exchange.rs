@@ -13,7 +13,7 @@ use super::shm::{self, ReduceArgs, SHORT_BYTES};
 use crate::buffer::BufferArg;
 use crate::ops::Reducer;
 use hawser_base::{SharedMem, UserMem};
-use hawser_coll::select::ALWAYS_SHM_BYTES;
+use hawser_coll::select::{ALWAYS_SHM_BYTES, ONE_STEP_BYTES};
 use hawser_coll::{CommStep, MemberSet, RankAndSize, ShmStep};
 use hawser_datatype::UserPtr;
 use hawser_job::FlagBlock;
@@ -254,7 +254,11 @@ impl EqualBlocks {
             BlockPattern::Scatter { .. } => (recv.len(), send.is_empty() || recv.len() * all == send.len()),
         };
         let blocks = EqualBlocks { pattern, rank_and_size: place, bytes, send, recv };
-        let is_short = (bytes * all) as u64 <= ALWAYS_SHM_BYTES;
+        let max_bytes = match pattern {
+            BlockPattern::Allgather | BlockPattern::Alltoall => ONE_STEP_BYTES,
+            BlockPattern::Gather { .. } | BlockPattern::Scatter { .. } => ALWAYS_SHM_BYTES,
+        };
+        let is_short = (bytes * all) as u64 <= max_bytes;
         (fits && is_short && !blocks.is_aliased()).then_some(blocks)
     }
 
