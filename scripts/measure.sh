@@ -1,7 +1,8 @@
 #!/bin/sh
 # measure.sh PREFIX [ROUNDS]: makes the example reports in docs/examples anew: Hawser and its peers (peers.sh) in
-# memory, and over a cable (needs root). Leave the machine alone meanwhile. Each report begins with the machine, the date, the
-# command and the libraries' versions; its command is run in build/measure, where the libraries have short names.
+# memory, and over a cable (needs root). Leave the machine alone meanwhile. Each report begins with the machine, the
+# date, the command and the libraries' versions; its command is run in build/measure, where the libraries have short
+# names.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 prefix=$(cd "$1" && pwd)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """write-protocol.py PREFIX [ROUNDS] [--is BIN]: tables 4.1 and 4.2 of the MPI/MBCF paper for the Hawser installed in
-PREFIX, in shared memory and between two hosts of the lab (docs/lab.md, needs root): with an RTR for every posted receive
-(SR: HAWSER_OFFER_FROM=0), by default, and without RTRs (NSR: HAWSER_RTR=off). The three are run in turns; the tables
+PREFIX, in shared memory and between two hosts of the lab (docs/lab.md, needs root): with an RTR for every posted
+receive (SR: HAWSER_OFFER_FROM=0), by default, and without RTRs (NSR: HAWSER_RTR=off). The three are run in turns; the tables
 have the medians of all rounds, for docs/measurements. With --is it prints the table of NPB's IS instead, of which
 is.S.2 to is.A.8 in BIN were built with PREFIX/bin/mpicc before."""
 
@@ -37,15 +37,20 @@ def run(words):
     return {(name, int(length)): int(ns) for name, length, ns in lines}
 
 
+def print_table(title, what, columns, value_of):
+    """A row for each setting. `columns`: from the head of a column to what `value_of` takes behind the setting."""
+    print(f"\n{title}\n")
+    print(f"| {what} | " + " | ".join(map(str, columns)) + " |")
+    print("| -- |" + " -- |" * len(columns))
+    for setting in SETTINGS:
+        print(f"| {setting} | " + " | ".join(f"{value_of(setting, *point):.3g}" for point in columns.values()) + " |")
+
+
 def table(title, times):
     lengths = sorted({length for _, _, length in times})
     for name, about in MEASURED.items():
-        print(f"\n{title}, {about}\n")
-        print("| bytes | " + " | ".join(map(str, lengths)) + " |")
-        print("| -- |" + " -- |" * len(lengths))
-        for setting in SETTINGS:
-            medians = [statistics.median(times[setting, name, length]) / 1000 for length in lengths]
-            print(f"| {setting} | " + " | ".join(f"{us:.3g}" for us in medians) + " |")
+        us = lambda setting, length: statistics.median(times[setting, name, length]) / 1000
+        print_table(f"{title}, {about}", "bytes", {length: (length,) for length in lengths}, us)
 
 
 def rate(words):
@@ -66,12 +71,8 @@ def measure_is(ways, programs, rounds):
                     place = ["-n", str(ranks), *(["-ppn", str(ranks // 2)] if len(start) > 1 else [])]
                     words = [*start, *place, *options, programs / f"is.{kind}.{ranks}"]
                     rates[setting, kind, ranks].append(rate(words))
-        print(f"\n{title}, NPB's IS, Mop/s\n")
-        print("| class, ranks | " + " | ".join(f"{kind}, {ranks}" for kind, ranks in points) + " |")
-        print("| -- |" + " -- |" * len(points))
-        for setting in SETTINGS:
-            medians = [statistics.median(rates[setting, *point]) for point in points]
-            print(f"| {setting} | " + " | ".join(f"{mops:.3g}" for mops in medians) + " |")
+        columns = {f"{kind}, {ranks}": (kind, ranks) for kind, ranks in points}
+        print_table(f"{title}, NPB's IS, Mop/s", "class, ranks", columns, lambda *key: statistics.median(rates[key]))
 
 
 def main():

@@ -39,8 +39,8 @@ def prefix() -> Path:
 
 
 def line_of(stream) -> str:
-    """The next line of what a process prints, or what is there of it at the end. No byte behind it is read: `communicate`
-    does not find what `readline` has left in its buffer."""
+    """The next line of what a process prints, or what is there of it at the end. No byte behind it is read:
+    `communicate` does not find what `readline` has left in its buffer."""
     line = b""
     while not line.endswith(b"\n") and (byte := os.read(stream.fileno(), 1)):
         line += byte

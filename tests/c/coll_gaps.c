@@ -1,6 +1,6 @@
 // ranks: 2 3 4
-/* Collectives in which some ranks have their blocks in one piece and others have gaps in them, of lengths around those at
- * which a call is planned: all ranks must choose the same way. */
+/* Collectives in which some ranks have their blocks in one piece and others have gaps in them, of lengths around those
+ * at which a call is planned: all ranks must choose the same way. */
 #include "test.h"
 
 enum { MOST = 10000 };

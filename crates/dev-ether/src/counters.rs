@@ -29,7 +29,8 @@ const FIXED_COUNTERS: [(&str, &str); 11] = [
     ),
     (
         CORRUPTED_CONNECTIONS,
-        "TCP connections of peers that were ended, because a length, a header or a direct packet in them was changed on the network",
+        "TCP connections of peers that were ended, because a length, a header or a direct packet in them was changed on \
+         the network",
     ),
     ("connections deferred", "TCP callers had to wait, because this process had no free descriptor (ulimit -n)"),
     ("malformed messages", "from a rank of this job that breaks the protocol"),
