@@ -21,7 +21,8 @@ const SHOWN_MTUS: [usize; 2] = [1500, 9000];
 pub(crate) fn route_limits(device: &DeviceLimits) -> Result<ProtocolLimits> {
     let packet = params::PACKET.number()?.min((device.packet - PREFIX_MAX) as u64);
     let eager = params::EAGER.number_or(device.eager as u64)?.max(packet);
-    let credit = params::WINDOW.number_or(params::WINDOW_EAGERS * eager)?.max(eager);
+    let window = params::WINDOW_MAX_BYTES.min(params::WINDOW_EAGERS * eager);
+    let credit = params::WINDOW.number_or(window)?.max(eager);
     let offer_from = params::OFFER_FROM.number_or(eager + 1)?;
     let at_least = |least: u64, from: Option<usize>| from.map_or(ProtocolLimits::NEVER, |from| least.max(from as u64));
     Ok(ProtocolLimits {

@@ -20,22 +20,23 @@ pub static EAGER: Param = Param {
     read: ReadTime::AtStart,
 };
 
-/// The credit for each peer. With the default (`WINDOW_EAGERS`) a sender can have eight of the longest eager messages
-/// in flight before it needs an RTS. In shared memory that is 1 MiB, 64 messages of one packet each, as many as
-/// programs that send in windows usually have; between hosts it is 4 MiB.
+/// The credit for each peer. With the default (`WINDOW_EAGERS`, `WINDOW_MAX_BYTES`) a sender can have eight of the
+/// longest eager messages in flight before it needs an RTS. In shared memory that is 1 MiB, 64 messages of one packet
+/// each, as many as programs that send in windows usually have; between hosts, where it would be 7 MiB, it is 4 MiB.
 pub static WINDOW: Param = Param {
     name: "HAWSER_WINDOW",
     kind: ParamKind::Bytes { min: 0, max: 1 << 40 },
     default: "",
     help: "bytes of unexpected messages that a rank keeps for each peer (credit); beyond that senders need a \
-           request-to-send; empty: 8 x HAWSER_EAGER",
+           request-to-send; empty: 8 x HAWSER_EAGER, at most 4 MiB",
     scope: T_SCOPE_ALL_EQ,
     verbosity: T_VERBOSITY_TUNER_BASIC,
     read: ReadTime::AtStart,
 };
 
-/// The number of messages of HAWSER_EAGER bytes in the default window.
+/// The number of messages of HAWSER_EAGER bytes in the default window, and the most bytes of such a window.
 pub const WINDOW_EAGERS: u64 = 8;
+pub const WINDOW_MAX_BYTES: u64 = 4 << 20;
 
 /// The longest message of one packet. Sender and receiver copy such a message one after the other, and one of several
 /// packets at the same time. But up to the default length, a second packet and its passage through the queues cost

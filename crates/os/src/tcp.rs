@@ -195,10 +195,13 @@ impl TcpStream {
         let _ = sockopt::set(self.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes);
     }
 
+    /// The part of a send's bytes that the kernel's overhead for them is reckoned as: each 64 KiB of data occupy some
+    /// 2 KiB more, so a sixteenth is ample.
+    pub const OVERHEAD_DIVISOR: usize = 16;
+
     /// Returns whether a send of `bytes` bytes would be taken whole now, as far as the kernel tells.
     pub fn has_space_for(&self, bytes: usize) -> bool {
-        // Each 64 KiB of data occupy some 2 KiB more: a sixteenth is ample.
-        sockopt::free_send_bytes(self.as_fd()).is_none_or(|free| bytes + bytes / 16 <= free)
+        sockopt::free_send_bytes(self.as_fd()).is_none_or(|free| bytes + bytes / Self::OVERHEAD_DIVISOR <= free)
     }
 
     /// Makes closing the connection discard the bytes that are not sent yet (SO_LINGER).

@@ -51,10 +51,24 @@ use wire::{DirectControl, PartKind, ReadReport, ReceiverControl, SenderControl};
 const PARTS_PER_READ: usize = 16;
 
 /// Size that is set for TCP's send buffer if the round trip is short, in bytes (the kernel doubles it). It limits the
-/// unacknowledged bytes to those that stay in the caches. Measured with 128, 256, 320, 384, 448 and 512 KiB between two
-/// cores with caches of 1 MiB each: a ping-pong of 1 MiB took 222, 174, 160, 158, 148 and 140 us, and one of 4 MiB 952,
-/// 790, 771, 735, 849 and 1477 us; without the limit both took as long as by TCP alone, 421 and 1758 us.
+/// unacknowledged bytes of zero-copy sends to those that stay in the caches. Measured with 128, 256, 320, 384, 448 and
+/// 512 KiB between two cores with caches of 1 MiB each: a ping-pong of 1 MiB took 222, 174, 160, 158, 148 and 140 us,
+/// and one of 4 MiB 952, 790, 771, 735, 849 and 1477 us; without the limit both took as long as by TCP alone, 421 and
+/// 1758 us.
 const SEND_BUFFER_BYTES: i32 = 320 << 10;
+
+/// The size that is set instead before a direct packet that may not fit the other, in bytes: doubled, it takes the
+/// longest one and the kernel's overhead for it (`TcpStream::has_space_for`).
+const LONG_PACKET_BUFFER_BYTES: i32 = 512 << 10;
+const _: () = assert!(
+    REST_MAX_BYTES + REST_MAX_BYTES / TcpStream::OVERHEAD_DIVISOR <= 2 * LONG_PACKET_BUFFER_BYTES as usize
+        && PARTLY_TAKEN_MAX < LONG_PACKET_FROM_BYTES
+        && LONG_PACKET_FROM_BYTES + LONG_PACKET_FROM_BYTES / TcpStream::OVERHEAD_DIVISOR
+            <= 2 * SEND_BUFFER_BYTES as usize
+);
+
+/// The length of a direct packet, in bytes, above which the send buffer must have that size.
+const LONG_PACKET_FROM_BYTES: usize = 512 << 10;
 
 /// The longest round trip at which that limit does not slow a transfer down: the limit is about the bytes that a
 /// network of 10 Gbit/s transports in this time.
@@ -76,12 +90,45 @@ enum ConnectionOwner {
     In(u32),
 }
 
+/// The limit of TCP's send buffer on a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum SendBufferLimit {
+    /// The round trip was not looked at yet.
+    Unknown,
+    /// The round trip is long: the kernel chooses.
+    Automatic,
+    /// This size was set, in bytes.
+    Set(i32),
+}
+
+impl SendBufferLimit {
+    /// Sets the limit of a new connection, if its round trip is short (`SEND_BUFFER_BYTES`).
+    fn first(stream: &TcpStream) -> SendBufferLimit {
+        if stream.round_trip_us().is_none_or(|us| us > SHORT_RTT_US) {
+            return SendBufferLimit::Automatic;
+        }
+        stream.set_send_buffer(SEND_BUFFER_BYTES);
+        SendBufferLimit::Set(SEND_BUFFER_BYTES)
+    }
+
+    /// Replaces the limit by `bytes` if one is set.
+    #[inline]
+    fn set(&mut self, bytes: i32, stream: &TcpStream) {
+        if let SendBufferLimit::Set(present) = self
+            && *present != bytes
+        {
+            stream.set_send_buffer(bytes);
+            *present = bytes;
+        }
+    }
+}
+
 /// Both directions between this rank and a peer, and the port and slot of each connection.
 struct PeerConnections {
     sender: DirectSender,
     sender_at: Option<(usize, usize)>,
-    /// Whether `limit_send_buffer` was called for the sender's connection.
-    is_tuned: bool,
+    /// The limit of the send buffer of the sender's connection.
+    send_buffer: SendBufferLimit,
     receiver: DirectReceiver,
     receiver_at: Option<(usize, usize)>,
     /// Whether the receiver's connection must be read even if no more bytes arrive.
@@ -97,7 +144,7 @@ impl PeerConnections {
         PeerConnections {
             sender: DirectSender::new(),
             sender_at: None,
-            is_tuned: false,
+            send_buffer: SendBufferLimit::Unknown,
             receiver: DirectReceiver::new(),
             receiver_at: None,
             must_read_on: false,
@@ -340,6 +387,9 @@ impl DirectConnections {
         let tag_key = (&key, PeerPair { from: me, to: peer });
         let connections = self.peer_connections(peer);
         let after = ordered.then(|| endpoint.next_message(peer)).flatten();
+        if let Some(stream) = connections.sender_at.and_then(|at| connection(port_set, at)) {
+            connections.send_buffer.set(SEND_BUFFER_BYTES, stream);
+        }
         connections.sender.enqueue(send, header, after, tag_key, now_ns);
         endpoint.record_direct(peer, send.mem.len());
         self.activate(peer);
@@ -371,6 +421,9 @@ impl DirectConnections {
             return false;
         }
         let Some(stream) = connection(port_set, (port, slot)) else { return false };
+        if rest.len() > LONG_PACKET_FROM_BYTES {
+            connections.send_buffer.set(LONG_PACKET_BUFFER_BYTES, stream);
+        }
         if rest.len() > PARTLY_TAKEN_MAX && !stream.has_space_for(rest.len()) {
             return false;
         }
@@ -419,7 +472,8 @@ impl DirectConnections {
                     (connections.sender.connect(), PortId { rank: peer, index: path_id.remote_port });
                 match port_set.stream_port(port).map(|stream| stream.connect_direct(&to, theirs, number)) {
                     Some(Ok(slot)) => {
-                        (connections.sender_at, connections.is_tuned) = (Some((port, slot)), false);
+                        connections.sender_at = Some((port, slot));
+                        connections.send_buffer = SendBufferLimit::Unknown;
                         self.owners.insert((port, slot), ConnectionOwner::Out(peer));
                     }
                     _ => connections.sender.handle_failure(now_ns),
@@ -427,11 +481,10 @@ impl DirectConnections {
             }
             return false;
         }
-        if !connections.is_tuned
-            && let Some(at) = connections.sender_at
+        if connections.send_buffer == SendBufferLimit::Unknown
+            && let Some(stream) = connections.sender_at.and_then(|at| connection(port_set, at))
         {
-            connections.is_tuned = true;
-            limit_send_buffer(port_set, at);
+            connections.send_buffer = SendBufferLimit::first(stream);
         }
         true
     }
@@ -784,15 +837,6 @@ fn send_again(peer: u32, sender: &mut DirectSender, endpoint: &mut Endpoint) {
             return;
         }
         sender.resent(len);
-    }
-}
-
-/// Limits TCP's send buffer if the round trip of the connection is short (`SEND_BUFFER_BYTES`).
-fn limit_send_buffer(port_set: &mut PortSet, at: (usize, usize)) {
-    if let Some(stream) = connection(port_set, at)
-        && stream.round_trip_us().is_some_and(|us| us <= SHORT_RTT_US)
-    {
-        stream.set_send_buffer(SEND_BUFFER_BYTES);
     }
 }
 

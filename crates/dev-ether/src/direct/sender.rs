@@ -24,12 +24,13 @@ const RETRY_DOUBLINGS: u32 = 6;
 
 /// The longest rest of a direct packet that memory is planned for, in bytes: the longest eager message. A rendezvous
 /// costs three frames and a round trip, more than a copy of so many bytes
-/// (docs/adr/0058-no-rendezvous-up-to-512-kib.md).
-pub const REST_MAX_BYTES: usize = 512 << 10;
+/// (docs/adr/0061-eager-messages-up-to-896-kib.md).
+pub const REST_MAX_BYTES: usize = 896 << 10;
 
 /// The maximum number of bytes of direct packets to one peer that are kept until the peer has them: as much as the
-/// peer's default credit for eager messages, which is eight of the longest. With their headers only seven of these fit.
-pub const RETAINED_MAX_BYTES: usize = 8 * REST_MAX_BYTES;
+/// peer's default credit for eager messages (`params::WINDOW` of `node`). With their headers only three of the longest
+/// fit.
+pub const RETAINED_MAX_BYTES: usize = 4 << 20;
 
 /// The maximum number of emptied buffers that are kept for later packets to the peer, and of their bytes: enough for
 /// one of the longest packets, because a rank may have many peers.
