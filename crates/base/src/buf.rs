@@ -121,6 +121,20 @@ impl<'a> UserMem<'a> {
         unsafe { ptr::copy_nonoverlapping(self.addr, to.as_mut_ptr(), to.len()) }
     }
 
+    /// Appends all of this view to `to`, whose memory is not filled with zeroes first.
+    #[inline]
+    pub fn append_to(self, to: &mut Vec<u8>) {
+        to.reserve(self.len);
+        let spare = to.spare_capacity_mut();
+        debug_assert!(spare.len() >= self.len);
+        // SAFETY: both ranges are valid for self.len bytes, which `reserve` has made sure of for `spare`; that is
+        // exclusive, so they do not overlap. Afterwards these bytes of `to` are initialised.
+        unsafe {
+            ptr::copy_nonoverlapping(self.addr, spare.as_mut_ptr().cast(), self.len);
+            to.set_len(to.len() + self.len);
+        }
+    }
+
     /// Copies `from` to the front of this view.
     #[inline]
     pub fn write(self, from: &[u8]) {
@@ -243,6 +257,10 @@ mod tests {
         let mut out = [0; 3];
         user.slice(4, 3).read(&mut out);
         assert_eq!(&out, b"456");
+        let mut appended = b"ab".to_vec();
+        user.slice(2, 3).append_to(&mut appended);
+        user.slice(2, 0).append_to(&mut appended);
+        assert_eq!(appended, b"ab234");
         user.slice(8, 2).write(b"xy");
         user.slice(0, 4).copy_from(user.slice(1, 4));
         assert_eq!(&bytes, b"12344567xy");

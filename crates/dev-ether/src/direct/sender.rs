@@ -32,9 +32,10 @@ pub const REST_MAX_BYTES: usize = 896 << 10;
 /// fit.
 pub const RETAINED_MAX_BYTES: usize = 4 << 20;
 
-/// The maximum number of emptied buffers that are kept for later packets to the peer, and of their bytes: enough for
-/// one of the longest packets, because a rank may have many peers.
-const FREE_BUFFERS_MAX: usize = 4;
+/// The maximum number of emptied buffers that are kept for later packets to the peer, and of their bytes. One report of
+/// the peer releases so many buffers; the bytes are those of one of the longest packets, because a rank may have many
+/// peers.
+const FREE_BUFFERS_MAX: usize = 32;
 const FREE_BYTES_MAX: usize = REST_MAX_BYTES + PACKET_HEAD_MAX;
 
 /// The longest head of a direct packet: a part header, the prefix, and the part header of the rest.
@@ -376,9 +377,10 @@ impl DirectSender {
         now_ns: u64,
     ) {
         let mut bytes = self.free_buffers.pop().unwrap_or_default();
-        bytes.resize(head.len + rest.len(), 0);
-        bytes[..head.len].copy_from_slice(head.bytes());
-        rest.read(&mut bytes[head.len..]);
+        bytes.clear();
+        bytes.reserve(head.len + rest.len());
+        bytes.extend_from_slice(head.bytes());
+        rest.append_to(&mut bytes);
         self.retained_bytes += bytes.len();
         self.sent_packets += 1;
         let DirectPacket { lane, header, prefix, rest_header } = *packet;
