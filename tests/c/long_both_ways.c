@@ -2,7 +2,7 @@
  * addresses, posted early and late, with gaps, and longer than what is there for them. Every byte is checked. */
 #include "test.h"
 
-enum { MOST = 6, LONGEST = 700001, GUARD = 64 };
+enum { MOST = 6, LONGEST = 1200001, GUARD = 64 };
 
 static unsigned dice = 12345;
 

@@ -2,7 +2,7 @@
  * which neighbours in the ring of every second one are on other hosts. */
 #include "test.h"
 
-enum { EAGER = 8, RENDEZVOUS = 700000, BULK = 64 << 20, COLLECTIVE = 400000 };
+enum { EAGER = 8, RENDEZVOUS = 1000000, BULK = 64 << 20, COLLECTIVE = 400000 };
 
 static int is(const char *phase, const char *name)
 {

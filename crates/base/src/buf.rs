@@ -121,7 +121,7 @@ impl<'a> UserMem<'a> {
         unsafe { ptr::copy_nonoverlapping(self.addr, to.as_mut_ptr(), to.len()) }
     }
 
-    /// Appends all of this view to `to`, whose memory is not filled with zeroes first.
+    /// Appends all of this view to `to`, without filling its new memory with zeroes first.
     #[inline]
     pub fn append_to(self, to: &mut Vec<u8>) {
         to.reserve(self.len);

@@ -38,6 +38,7 @@ mod user_table;
 
 pub use config::{EtherConfig, KIND, Method, PARAMS};
 pub use device::{EtherDevice, EtherDeviceSetup, limits_by_mtu};
+pub use direct::RETAINED_MAX_BYTES;
 pub use discovery::{InterfacePorts, PortAttempt};
 pub use info::{describe, discover_all_ports};
 pub use open::{LocalRank, OpenPort, open_ports};

@@ -30,7 +30,7 @@ const ANNOUNCEMENT: u8 = 6;
 /// Bytes of a message that is long enough for a zero-copy send.
 const LONG: usize = 200_001;
 /// Bytes of the longest eager message, for which a connection that carries others has no space at once.
-const LONGEST_EAGER: usize = 512 << 10;
+const LONGEST_EAGER: usize = 896 << 10;
 
 /// The fate of a direct connection after a number of bytes behind its greeting.
 #[derive(Clone, Copy)]

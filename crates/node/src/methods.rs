@@ -21,8 +21,8 @@ const SHOWN_MTUS: [usize; 2] = [1500, 9000];
 pub(crate) fn route_limits(device: &DeviceLimits) -> Result<ProtocolLimits> {
     let packet = params::PACKET.number()?.min((device.packet - PREFIX_MAX) as u64);
     let eager = params::EAGER.number_or(device.eager as u64)?.max(packet);
-    let window = params::WINDOW_MAX_BYTES.min(params::WINDOW_EAGERS * eager);
-    let credit = params::WINDOW.number_or(window)?.max(eager);
+    let window_max = if params::EAGER.text().is_empty() { params::WINDOW_MAX_BYTES } else { u64::MAX };
+    let credit = params::WINDOW.number_or(window_max.min(params::WINDOW_EAGERS * eager))?.max(eager);
     let offer_from = params::OFFER_FROM.number_or(eager + 1)?;
     let at_least = |least: u64, from: Option<usize>| from.map_or(ProtocolLimits::NEVER, |from| least.max(from as u64));
     Ok(ProtocolLimits {
@@ -85,6 +85,14 @@ mod tests {
         }
         let error = tables("tcp", 2).unwrap_err();
         assert_eq!(error.cause(), "\"tcp\" is no kind of peer; choose one of self, shm, ether");
+    }
+
+    /// `dev-ether` keeps as many bytes for a peer as the peer's credit has (`RETAINED_MAX_BYTES`).
+    #[test]
+    fn the_credit_between_hosts_is_what_a_sender_keeps() {
+        let credit = |device: DeviceLimits| route_limits(&device).unwrap().credit;
+        assert_eq!(credit(hawser_dev_ether::limits_by_mtu(1500)), hawser_dev_ether::RETAINED_MAX_BYTES as u64);
+        assert_eq!(credit(hawser_dev_shm::limits(2)), 1 << 20);
     }
 
     #[test]

@@ -20,21 +20,22 @@ pub static EAGER: Param = Param {
     read: ReadTime::AtStart,
 };
 
-/// The credit for each peer. With the default (`WINDOW_EAGERS`, `WINDOW_MAX_BYTES`) a sender can have eight of the
-/// longest eager messages in flight before it needs an RTS. In shared memory that is 1 MiB, 64 messages of one packet
-/// each, as many as programs that send in windows usually have; between hosts, where it would be 7 MiB, it is 4 MiB.
+/// The credit for each peer. By default a sender in shared memory can have eight of the longest eager messages in
+/// flight before it needs an RTS (`WINDOW_EAGERS`): 1 MiB, 64 messages of one packet each, as many as programs that
+/// send in windows usually have. Between hosts it can have 4 MiB (`WINDOW_MAX_BYTES`), more than four of the longest.
 pub static WINDOW: Param = Param {
     name: "HAWSER_WINDOW",
     kind: ParamKind::Bytes { min: 0, max: 1 << 40 },
     default: "",
     help: "bytes of unexpected messages that a rank keeps for each peer (credit); beyond that senders need a \
-           request-to-send; empty: 8 x HAWSER_EAGER, at most 4 MiB",
+           request-to-send; empty: 8 x HAWSER_EAGER, but 4 MiB between hosts if that is not set",
     scope: T_SCOPE_ALL_EQ,
     verbosity: T_VERBOSITY_TUNER_BASIC,
     read: ReadTime::AtStart,
 };
 
-/// The number of messages of HAWSER_EAGER bytes in the default window, and the most bytes of such a window.
+/// The number of messages of HAWSER_EAGER bytes in the default window, and the most bytes of such a window if
+/// HAWSER_EAGER is not set.
 pub const WINDOW_EAGERS: u64 = 8;
 pub const WINDOW_MAX_BYTES: u64 = 4 << 20;
 

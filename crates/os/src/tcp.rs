@@ -195,8 +195,8 @@ impl TcpStream {
         let _ = sockopt::set(self.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes);
     }
 
-    /// The part of a send's bytes that the kernel's overhead for them is reckoned as: each 64 KiB of data occupy some
-    /// 2 KiB more, so a sixteenth is ample.
+    /// The kernel's overhead for a send is at most its bytes divided by this number: each 64 KiB occupy some 2 KiB
+    /// more.
     pub const OVERHEAD_DIVISOR: usize = 16;
 
     /// Returns whether a send of `bytes` bytes would be taken whole now, as far as the kernel tells.

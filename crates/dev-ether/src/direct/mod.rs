@@ -29,7 +29,7 @@ mod wire;
 
 pub use order::{Arrival, LinkOrder};
 pub use payload::SocketPayload;
-pub use sender::{DirectPacket, REST_MAX_BYTES, ZeroCopyDone, ZeroCopySend};
+pub use sender::{DirectPacket, REST_MAX_BYTES, RETAINED_MAX_BYTES, ZeroCopyDone, ZeroCopySend};
 pub use wire::CHANNEL;
 
 use crate::message::{PacketMessage, class_of};
@@ -57,20 +57,20 @@ const PARTS_PER_READ: usize = 16;
 /// 1758 us.
 const SEND_BUFFER_BYTES: i32 = 320 << 10;
 
-/// The size that is set instead before a direct packet that may not fit the other, in bytes: doubled, it takes the
-/// longest one and the kernel's overhead for it (`TcpStream::has_space_for`).
+/// The size that is set before a direct packet that may not fit into SEND_BUFFER_BYTES, in bytes; it stays until a
+/// zero-copy send. Doubled, it takes the longest packet and the kernel's overhead (`TcpStream::has_space_for`).
 const LONG_PACKET_BUFFER_BYTES: i32 = 512 << 10;
 const _: () = assert!(
     REST_MAX_BYTES + REST_MAX_BYTES / TcpStream::OVERHEAD_DIVISOR <= 2 * LONG_PACKET_BUFFER_BYTES as usize
-        && PARTLY_TAKEN_MAX < LONG_PACKET_FROM_BYTES
-        && LONG_PACKET_FROM_BYTES + LONG_PACKET_FROM_BYTES / TcpStream::OVERHEAD_DIVISOR
+        && PARTLY_TAKEN_MAX < LONG_PACKET_ABOVE_BYTES
+        && LONG_PACKET_ABOVE_BYTES + LONG_PACKET_ABOVE_BYTES / TcpStream::OVERHEAD_DIVISOR
             <= 2 * SEND_BUFFER_BYTES as usize
 );
 
-/// The length of a direct packet, in bytes, above which the send buffer must have that size.
-const LONG_PACKET_FROM_BYTES: usize = 512 << 10;
+/// The length of a direct packet, in bytes, above which the send buffer gets LONG_PACKET_BUFFER_BYTES.
+const LONG_PACKET_ABOVE_BYTES: usize = 512 << 10;
 
-/// The longest round trip at which that limit does not slow a transfer down: the limit is about the bytes that a
+/// The longest round trip at which SEND_BUFFER_BYTES does not slow a transfer down: the limit is about the bytes that a
 /// network of 10 Gbit/s transports in this time.
 const SHORT_RTT_US: u32 = 200;
 
@@ -421,7 +421,7 @@ impl DirectConnections {
             return false;
         }
         let Some(stream) = connection(port_set, (port, slot)) else { return false };
-        if rest.len() > LONG_PACKET_FROM_BYTES {
+        if (LONG_PACKET_ABOVE_BYTES + 1..=REST_MAX_BYTES).contains(&rest.len()) {
             connections.send_buffer.set(LONG_PACKET_BUFFER_BYTES, stream);
         }
         if rest.len() > PARTLY_TAKEN_MAX && !stream.has_space_for(rest.len()) {

@@ -28,8 +28,7 @@ const RETRY_DOUBLINGS: u32 = 6;
 pub const REST_MAX_BYTES: usize = 896 << 10;
 
 /// The maximum number of bytes of direct packets to one peer that are kept until the peer has them: as much as the
-/// peer's default credit for eager messages (`params::WINDOW` of `node`). With their headers only three of the longest
-/// fit.
+/// peer's default credit for eager messages (`params::WINDOW_MAX_BYTES` of `node`). Four of the longest fit.
 pub const RETAINED_MAX_BYTES: usize = 4 << 20;
 
 /// The maximum number of emptied buffers that are kept for later packets to the peer, and of their bytes. One report of
@@ -376,9 +375,7 @@ impl DirectSender {
         sent: usize,
         now_ns: u64,
     ) {
-        let mut bytes = self.free_buffers.pop().unwrap_or_default();
-        bytes.clear();
-        bytes.reserve(head.len + rest.len());
+        let mut bytes = self.buffer_of(head.len + rest.len());
         bytes.extend_from_slice(head.bytes());
         rest.append_to(&mut bytes);
         self.retained_bytes += bytes.len();
@@ -539,6 +536,27 @@ impl DirectSender {
             self.confirmed_packets = self.sent_packets;
         }
         self.become_idle(now_ns);
+    }
+
+    /// Returns the bytes of memory of the direct packets that are kept.
+    #[cfg(test)]
+    pub fn retained_capacity(&self) -> usize {
+        let capacity = |queued: &QueuedSend| match &queued.content {
+            QueuedContent::ZeroCopy { .. } => 0,
+            QueuedContent::Packet(packet) => packet.bytes.capacity(),
+        };
+        self.queue.iter().map(capacity).sum()
+    }
+
+    /// Returns an empty buffer for `len` bytes, which is less than twice as long: `retained_bytes` counts lengths.
+    fn buffer_of(&mut self, len: usize) -> Vec<u8> {
+        match self.free_buffers.pop() {
+            Some(mut bytes) if (len..2 * len).contains(&bytes.capacity()) => {
+                bytes.clear();
+                bytes
+            }
+            _ => Vec::with_capacity(len),
+        }
     }
 
     /// Releases the memory of a direct packet.

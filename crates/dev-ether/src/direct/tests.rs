@@ -5,7 +5,9 @@
 
 use super::order::{Arrival, DirectOrder, LinkOrder};
 use super::receiver::{DirectReceiver, MessagePart};
-use super::sender::{DirectPacket, DirectSender, ResentPart, ZeroCopyDone, ZeroCopySend};
+use super::sender::{
+    DirectPacket, DirectSender, REST_MAX_BYTES, RETAINED_MAX_BYTES, ResentPart, ZeroCopyDone, ZeroCopySend,
+};
 use super::wire::{PART_HEADER_BYTES, PartKind, ReadReport, ReceiverControl, SenderControl};
 use hawser_base::{Lane, UserMem};
 use hawser_device::Header;
@@ -593,6 +595,30 @@ fn what_cannot_be_is_not_believed() {
     sender.handle_closed(1, 95, 0, &mut |completion| done.push(completion));
     assert_eq!(done, [ZeroCopyDone { lane: Lane(0), ticket: 5, delivered: 55 }]);
     assert!(sender.is_idle() && !sender.may_connect(1));
+}
+
+/// A short packet does not keep the buffer of a long one, so that the memory of the packets follows their lengths.
+#[test]
+fn the_memory_of_packets_is_limited_if_few_are_long() {
+    let (mut sender, _, key) = confirmed_pair();
+    let (mut memory, mut ends, mut most) = (vec![5; REST_MAX_BYTES], VecDeque::new(), 0);
+    let mut written = 0;
+    for number in 0..3000_u64 {
+        let rest = UserMem::of_slice(&mut memory).slice(0, if number % 30 == 0 { REST_MAX_BYTES } else { 4000 });
+        let packet =
+            DirectPacket { lane: Lane(0), header: Header::default(), prefix: b"x", rest_header: Header::default() };
+        let head = sender.packet_head(&packet, rest.len(), (None, None), (&key, PEER_PAIR));
+        let len = head.bytes().len() + rest.len();
+        // The peer confirms one packet after the other, long after each was sent.
+        while !sender.may_send_packet(rest.len()) || ends.len() >= 119 {
+            sender.handle_position(1, ends.pop_front().unwrap(), 0, &mut |_| unreachable!());
+        }
+        sender.enqueue_packet(&packet, &head, rest, len, 0);
+        written += len as u64;
+        ends.push_back(written);
+        most = most.max(sender.retained_capacity());
+    }
+    assert!((RETAINED_MAX_BYTES / 2..=2 * RETAINED_MAX_BYTES).contains(&most), "{most}");
 }
 
 /// P37: a part header that is not the peer's ends the connection, and none of it counts.
