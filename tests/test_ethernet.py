@@ -432,7 +432,7 @@ def test_info_tells_each_hosts_rails_and_ports(make):
 def test_stats_tell_which_ports_were_answered_and_which_bulk_went_by(make, build):
     """docker0 has the same address everywhere, so none of its own neighbours answers there."""
     lab = make(hosts=3)
-    with mpiexec(lab, "-ppn", "1", "--stats", "-timeout", "60", build("volume.c"), "600000", "100") as job:
+    with mpiexec(lab, "-ppn", "1", "--stats", "-timeout", "60", build("volume.c"), "1200000", "100") as job:
         _, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
     told = dict(re.findall(r"  rank (\d): .*\n    peers that answered: (.*)", err))
     assert job.returncode == 0 and len(told) == 3, err

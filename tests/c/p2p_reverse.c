@@ -2,7 +2,7 @@
 /* Long messages received in the opposite order of sending, by their tags. */
 #include "test.h"
 
-enum { COUNT = 12, BYTES = 700000 };
+enum { COUNT = 12, BYTES = 1000000 };
 
 int main(int argc, char **argv)
 {
