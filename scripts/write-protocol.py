@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """write-protocol.py PREFIX [ROUNDS] [--is BIN]: tables 4.1 and 4.2 of the MPI/MBCF paper for the Hawser installed in
 PREFIX, in shared memory and between two hosts of the lab (docs/lab.md, needs root): with an RTR for every posted
-receive (SR: HAWSER_OFFER_FROM=0), by default, and without RTRs (NSR: HAWSER_RTR=off). The three are run in turns; the tables
-have the medians of all rounds, for docs/measurements. With --is it prints the table of NPB's IS instead, of which
-is.S.2 to is.A.8 in BIN were built with PREFIX/bin/mpicc before."""
+receive (SR: HAWSER_OFFER_FROM=0), by default, and without RTRs (NSR: HAWSER_RTR=off). The three are run in turns; the
+tables have the medians of all rounds, for docs/measurements. With --is it prints the table of NPB's IS instead, of
+which is.S.2 to is.A.8 in BIN were built with PREFIX/bin/mpicc before."""
 
 import argparse
 import re

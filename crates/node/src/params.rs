@@ -35,9 +35,9 @@ pub static WINDOW: Param = Param {
 };
 
 /// The number of messages of HAWSER_EAGER bytes in the default window, and the most bytes of such a window if
-/// HAWSER_EAGER is not set.
+/// HAWSER_EAGER is not set: what a sender keeps for a peer on another host.
 pub const WINDOW_EAGERS: u64 = 8;
-pub const WINDOW_MAX_BYTES: u64 = 4 << 20;
+pub const WINDOW_MAX_BYTES: u64 = hawser_dev_ether::RETAINED_MAX_BYTES as u64;
 
 /// The longest message of one packet. Sender and receiver copy such a message one after the other, and one of several
 /// packets at the same time. But up to the default length, a second packet and its passage through the queues cost

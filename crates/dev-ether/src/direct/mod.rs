@@ -13,8 +13,8 @@
 //! a copy of packet and rest until the receiver has them.
 //!
 //! `sender` and `receiver` are the two ends without I/O, `choice` decides between direct packets and link, `wire` is
-//! the format, `payload` is what is delivered; this file joins them to the ports. Used by `device`; uses
-//! `port::StreamPort`.
+//! the format, `payload` is what is delivered, `send_buffer` sets TCP's limit; this file joins them to the ports. Used
+//! by `device`; uses `port::StreamPort`.
 
 mod choice;
 #[cfg(test)]
@@ -22,6 +22,7 @@ mod hostile;
 mod order;
 mod payload;
 mod receiver;
+mod send_buffer;
 mod sender;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ mod wire;
 
 pub use order::{Arrival, LinkOrder};
 pub use payload::SocketPayload;
+pub use send_buffer::PARTLY_TAKEN_MAX;
 pub use sender::{DirectPacket, REST_MAX_BYTES, RETAINED_MAX_BYTES, ZeroCopyDone, ZeroCopySend};
 pub use wire::CHANNEL;
 
@@ -43,41 +45,13 @@ use hawser_link::{Endpoint, MessageClass, PathId, Seq};
 use hawser_os::tcp::TcpStream;
 use order::DirectOrder;
 use receiver::{DirectReceiver, MessagePart};
+use send_buffer::SendBufferLimit;
 use sender::{DirectSender, ResentPart};
 use std::collections::HashMap;
 use wire::{DirectControl, PartKind, ReadReport, ReceiverControl, SenderControl};
 
 /// Maximum parts of messages that are delivered from one connection before others have their turn.
 const PARTS_PER_READ: usize = 16;
-
-/// Size that is set for TCP's send buffer if the round trip is short, in bytes (the kernel doubles it). It limits the
-/// unacknowledged bytes of zero-copy sends to those that stay in the caches. Measured with 128, 256, 320, 384, 448 and
-/// 512 KiB between two cores with caches of 1 MiB each: a ping-pong of 1 MiB took 222, 174, 160, 158, 148 and 140 us,
-/// and one of 4 MiB 952, 790, 771, 735, 849 and 1477 us; without the limit both took as long as by TCP alone, 421 and
-/// 1758 us.
-const SEND_BUFFER_BYTES: i32 = 320 << 10;
-
-/// The size that is set before a direct packet that may not fit into SEND_BUFFER_BYTES, in bytes; it stays until a
-/// zero-copy send. Doubled, it takes the longest packet and the kernel's overhead (`TcpStream::has_space_for`).
-const LONG_PACKET_BUFFER_BYTES: i32 = 512 << 10;
-const _: () = assert!(
-    REST_MAX_BYTES + REST_MAX_BYTES / TcpStream::OVERHEAD_DIVISOR <= 2 * LONG_PACKET_BUFFER_BYTES as usize
-        && PARTLY_TAKEN_MAX < LONG_PACKET_ABOVE_BYTES
-        && LONG_PACKET_ABOVE_BYTES + LONG_PACKET_ABOVE_BYTES / TcpStream::OVERHEAD_DIVISOR
-            <= 2 * SEND_BUFFER_BYTES as usize
-);
-
-/// The length of a direct packet, in bytes, above which the send buffer gets LONG_PACKET_BUFFER_BYTES.
-const LONG_PACKET_ABOVE_BYTES: usize = 512 << 10;
-
-/// The longest round trip at which SEND_BUFFER_BYTES does not slow a transfer down: the limit is about the bytes that a
-/// network of 10 Gbit/s transports in this time.
-const SHORT_RTT_US: u32 = 200;
-
-/// The longest rest of a direct packet, in bytes, of which the kernel may take only a part. A longer packet is sent
-/// only if the connection takes all of it at once: its sender may compute afterwards, and then nothing writes the other
-/// part.
-pub const PARTLY_TAKEN_MAX: usize = 64 << 10;
 
 /// Maximum bytes of a direct packet in one message of link.
 const RESENT_BYTES_MAX: usize = 16 << 10;
@@ -88,39 +62,6 @@ const RESENT_BYTES_MAX: usize = 16 << 10;
 enum ConnectionOwner {
     Out(u32),
     In(u32),
-}
-
-/// The limit of TCP's send buffer on a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum SendBufferLimit {
-    /// The round trip was not looked at yet.
-    Unknown,
-    /// The round trip is long: the kernel chooses.
-    Automatic,
-    /// This size was set, in bytes.
-    Set(i32),
-}
-
-impl SendBufferLimit {
-    /// Sets the limit of a new connection, if its round trip is short (`SEND_BUFFER_BYTES`).
-    fn first(stream: &TcpStream) -> SendBufferLimit {
-        if stream.round_trip_us().is_none_or(|us| us > SHORT_RTT_US) {
-            return SendBufferLimit::Automatic;
-        }
-        stream.set_send_buffer(SEND_BUFFER_BYTES);
-        SendBufferLimit::Set(SEND_BUFFER_BYTES)
-    }
-
-    /// Replaces the limit by `bytes` if one is set.
-    #[inline]
-    fn set(&mut self, bytes: i32, stream: &TcpStream) {
-        if let SendBufferLimit::Set(present) = self
-            && *present != bytes
-        {
-            stream.set_send_buffer(bytes);
-            *present = bytes;
-        }
-    }
 }
 
 /// Both directions between this rank and a peer, and the port and slot of each connection.
@@ -388,7 +329,7 @@ impl DirectConnections {
         let connections = self.peer_connections(peer);
         let after = ordered.then(|| endpoint.next_message(peer)).flatten();
         if let Some(stream) = connections.sender_at.and_then(|at| connection(port_set, at)) {
-            connections.send_buffer.set(SEND_BUFFER_BYTES, stream);
+            connections.send_buffer.prepare_zero_copy(stream);
         }
         connections.sender.enqueue(send, header, after, tag_key, now_ns);
         endpoint.record_direct(peer, send.mem.len());
@@ -421,9 +362,7 @@ impl DirectConnections {
             return false;
         }
         let Some(stream) = connection(port_set, (port, slot)) else { return false };
-        if (LONG_PACKET_ABOVE_BYTES + 1..=REST_MAX_BYTES).contains(&rest.len()) {
-            connections.send_buffer.set(LONG_PACKET_BUFFER_BYTES, stream);
-        }
+        connections.send_buffer.prepare_packet(rest.len(), stream);
         if rest.len() > PARTLY_TAKEN_MAX && !stream.has_space_for(rest.len()) {
             return false;
         }
