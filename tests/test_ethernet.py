@@ -294,6 +294,27 @@ def test_long_messages_while_nics_come_and_go(make, build, port, nics):
     assert job.returncode == 0 and (port == "" or nics == 2 or lent(err) > 0), err
 
 
+@pytest.mark.parametrize("port", ["", "packet", "udp", "stream"])
+def test_runs_of_nonblocking_sends_keep_their_order(make, build, abi, port):
+    finished(make(hosts=2), "-ppn", "1", build("send_runs.c", abi), env={"HAWSER_PORT": port})
+
+
+def test_runs_of_sends_are_joined_unless_that_is_switched_off(make, build):
+    lab = make(hosts=3)
+    for join, is_joined in [("", True), ("0", False)]:
+        with mpiexec(lab, "-ppn", "1", "-genv", "HAWSER_JOIN", join, "--stats", "-timeout", "60",
+                     build("send_runs.c")) as job:
+            _, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
+        assert job.returncode == 0 and bool(re.search(r"messages that waited to be joined [1-9]", err)) == is_joined, err
+
+
+@pytest.mark.parametrize("count, kept, join", [("8", "keep", ""), ("20", "free", ""), ("16", "keep", "0")])
+def test_messages_of_a_sender_that_computes_arrive(make, build, tmp_path, count, kept, join):
+    """The first of a run, those whose requests were freed, and all of them if none may wait for others."""
+    lab = make(hosts=2)
+    finished(lab, "-ppn", "1", build("computing_sender.c"), count, kept, str(tmp_path / "all"), env={"HAWSER_JOIN": join})
+
+
 @pytest.mark.parametrize("mtu", [576, 9000])
 def test_every_mtu(make, build, mtu):
     lab = make(hosts=2, mtu=mtu)

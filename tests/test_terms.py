@@ -32,6 +32,7 @@ MIXED = {
     "HAWSER_FIRST": ["1k", "8k", "2k", "16k"],
     "HAWSER_RTR": ["on", "off", "off", "on"],
     "HAWSER_OFFER_FROM": ["0", "1k", "100k", "0"],
+    "HAWSER_JOIN": ["0", "", "1k", "0"],
     "HAWSER_PIECE": ["2k", "32k", "", "8k"],
     "HAWSER_PROCESS_VM_FROM": ["", "0", "1m", "64k"],
 }

@@ -56,6 +56,9 @@ const JUMBO_MTU: usize = 9216;
 /// Ethernet faster (docs/adr/0057-eager-messages-by-direct-connections.md).
 const DIRECT_PACKET_FROM_BYTES: usize = 3 << 10;
 
+/// Longest message, in bytes, that is joined with others. A longer one costs little more by a system call of its own.
+const JOIN_MAX_BYTES: usize = 64 << 10;
+
 /// Calls of `receive` between two looks for direct connections that have stalled: a small part of the time after which
 /// one has (`direct::sender`).
 const DIRECT_STALL_POLLS: u32 = 64;
@@ -198,6 +201,7 @@ fn limits(short_max_bytes: usize) -> DeviceLimits {
         eager: EAGER_MAX_BYTES,
         zero_copy_from: Some(ZERO_COPY_FROM_BYTES),
         stream_from: Some(direct_packet_from(short_max_bytes)),
+        join_max: JOIN_MAX_BYTES,
         remote_read_from: None,
     }
 }
@@ -372,6 +376,13 @@ impl DeviceState {
     pub fn flush_pieces(&mut self) {
         if std::mem::take(&mut self.unsent_bytes) > 0 {
             self.transmit();
+        }
+    }
+
+    /// Sends the messages that were joined and not yet sent.
+    fn flush_joined(&mut self) {
+        if self.direct.has_joined() {
+            self.direct.flush_joined(clock::now_ns(), &mut self.port_set);
         }
     }
 
@@ -711,6 +722,27 @@ pub struct EtherPort {
     pub lane: Lane,
 }
 
+impl EtherPort {
+    /// Sends a message as a direct packet, by one of the two calls for it.
+    fn send_direct(
+        &mut self,
+        to: Peer,
+        (header, prefix): (Header, &[u8]),
+        (rest_header, mem): (Header, UserMem<'_>),
+        send: impl Fn(&mut DirectConnections, u32, &DirectPacket<'_>, UserMem, u64, (&mut Endpoint, &mut PortSet)) -> bool,
+    ) -> bool {
+        let mut state = lock(&self.state);
+        if state.peer_drain.has_ended(to) {
+            return false;
+        }
+        state.release_reservation(self.lane);
+        state.flush_pieces();
+        let DeviceState { direct, endpoint, port_set, .. } = &mut *state;
+        let packet = DirectPacket { lane: self.lane, header, prefix, rest_header };
+        send(direct, to.0, &packet, mem, clock::now_ns(), (endpoint, port_set))
+    }
+}
+
 impl DevicePort for EtherPort {
     fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: PayloadSource<'_>) -> Result<(), SendError> {
         lock(&self.state).send(self.lane, to, header, prefix, source)
@@ -745,7 +777,9 @@ impl DevicePort for EtherPort {
     }
 
     fn flush_pieces(&mut self) {
-        lock(&self.state).flush_pieces();
+        let mut state = lock(&self.state);
+        state.flush_pieces();
+        state.flush_joined();
     }
 
     fn send_zero_copy(
@@ -765,15 +799,11 @@ impl DevicePort for EtherPort {
     }
 
     fn send_stream(&mut self, to: Peer, header: Header, prefix: &[u8], rest_header: Header, mem: UserMem<'_>) -> bool {
-        let mut state = lock(&self.state);
-        if state.peer_drain.has_ended(to) {
-            return false;
-        }
-        state.release_reservation(self.lane);
-        state.flush_pieces();
-        let DeviceState { direct, endpoint, port_set, .. } = &mut *state;
-        let packet = DirectPacket { lane: self.lane, header, prefix, rest_header };
-        direct.send_packet(to.0, &packet, mem, clock::now_ns(), (endpoint, port_set))
+        self.send_direct(to, (header, prefix), (rest_header, mem), DirectConnections::send_packet)
+    }
+
+    fn join_stream(&mut self, to: Peer, header: Header, prefix: &[u8], rest_header: Header, mem: UserMem<'_>) -> bool {
+        self.send_direct(to, (header, prefix), (rest_header, mem), DirectConnections::join_packet)
     }
 
     fn reserve(&mut self, to: Peer, len: usize) -> bool {

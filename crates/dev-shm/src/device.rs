@@ -130,6 +130,7 @@ fn among(ranks: usize, (longest, piece): Lengths) -> DeviceLimits {
         eager: (pool::chunks(ranks) * CHUNK / EAGER_PART).clamp(CHUNK, EAGER),
         zero_copy_from: None,
         stream_from: None,
+        join_max: 0,
         remote_read_from: Some(ARENA_FROM),
     }
 }

@@ -64,6 +64,7 @@ pub type ExposedKey = [u64; 3];
 ///             eager: PACKET,
 ///             zero_copy_from: None,
 ///             stream_from: None,
+///             join_max: 0,
 ///             remote_read_from: None,
 ///         }
 ///     }

@@ -57,6 +57,7 @@ impl Device for Loopback {
             eager: 2 * PACKET,
             zero_copy_from: None,
             stream_from: None,
+            join_max: 0,
             remote_read_from: None,
         }
     }

@@ -70,7 +70,7 @@ pub trait DevicePort: Send {
         self.send(to, header, prefix, source)
     }
 
-    /// Sends the pieces that `send_piece` has delayed.
+    /// Sends the pieces that `send_piece` has delayed, and the messages that `join_stream` has.
     fn flush_pieces(&mut self) {}
 
     /// Starts a zero-copy send of `mem`. The device transmits from `mem`, which is borrowed until
@@ -98,6 +98,12 @@ pub trait DevicePort: Send {
     fn send_stream(&mut self, to: Peer, header: Header, prefix: &[u8], rest_header: Header, mem: UserMem<'_>) -> bool {
         let _ = (to, header, prefix, rest_header, mem);
         false
+    }
+
+    /// Does the same as `send_stream` for a message of at most `DeviceLimits::join_max` bytes that others follow at
+    /// once: the device may copy the message and delay it until `flush_pieces`, so that several leave together.
+    fn join_stream(&mut self, to: Peer, header: Header, prefix: &[u8], rest_header: Header, mem: UserMem<'_>) -> bool {
+        self.send_stream(to, header, prefix, rest_header, mem)
     }
 
     /// Reserves room for one packet to the peer with a payload of at most `len` bytes, prefix included. The room is

@@ -91,7 +91,7 @@ fn begin(process: &'static Process, handle: Handle) -> Result<()> {
         }
         PersistentOp::Send { buffer, to, mode } => {
             let (to, body, sync) = (*to, MessageMemory::Buffer(buffer.clone()), *mode == SendMode::Synchronous);
-            lane.start(PendingSend { to, body, sync, request: index });
+            lane.start_nonblocking(PendingSend { to, body, sync, request: index });
             Ok(())
         }
     };

@@ -67,10 +67,10 @@ pub fn match_spec(comm: &Comm, source: i32, tag: i32) -> Result<Option<MatchSpec
 #[inline(always)]
 pub fn send(call: &'static str, buf: &BufferArg, dest: i32, tag: i32, comm: Handle, mode: SendMode) -> Result<()> {
     let process = process::get()?;
-    if send_fast(process, buf, dest, tag, comm, mode) {
+    if send_fast(process, buf, dest, tag, comm, (mode, Completion::InCall)) {
         return Ok(());
     }
-    match begin_send(process, buf, dest, tag, comm, mode)? {
+    match begin_send(process, buf, dest, tag, comm, (mode, Completion::InCall))? {
         Some(StartedSend { lane, request, .. }) => wait::for_request(process, lane, request, call).check(),
         None => Ok(()),
     }
@@ -79,7 +79,14 @@ pub fn send(call: &'static str, buf: &BufferArg, dest: i32, tag: i32, comm: Hand
 /// The shortest send path. True: the message was sent. False: an argument is wrong or needs more work, or the message
 /// cannot leave at once; the checked path (`begin_send`) finds out which.
 #[inline(always)]
-fn send_fast(process: &'static Process, buf: &BufferArg, dest: i32, tag: i32, comm: Handle, mode: SendMode) -> bool {
+fn send_fast(
+    process: &'static Process,
+    buf: &BufferArg,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+    (mode, completion): (SendMode, Completion),
+) -> bool {
     if !matches!(mode, SendMode::Standard | SendMode::Ready) {
         return false;
     }
@@ -92,7 +99,26 @@ fn send_fast(process: &'static Process, buf: &BufferArg, dest: i32, tag: i32, co
         &counted
     };
     let Some((target, mem)) = fast_target(comm, buf, dest, tag) else { return false };
-    process.lane(comm.lane()).enter().send_at_once(&target, mem)
+    completion.send_at_once(&mut process.lane(comm.lane()).enter(), &target, mem)
+}
+
+/// Where a send completes.
+#[derive(Clone, Copy)]
+enum Completion {
+    /// In the call that starts it (MPI_Send).
+    InCall,
+    /// In a later call, by its request (MPI_Isend).
+    ByRequest,
+}
+
+impl Completion {
+    #[inline(always)]
+    fn send_at_once(self, lane: &mut Lane, target: &Destination, mem: UserMem<'static>) -> bool {
+        match self {
+            Completion::InCall => lane.send_at_once(target, mem),
+            Completion::ByRequest => lane.isend_at_once(target, mem),
+        }
+    }
 }
 
 /// The destination of a fast-path send, and its bytes; None if the arguments need the checked path.
@@ -118,7 +144,7 @@ fn begin_send(
     dest: i32,
     tag: i32,
     comm: Handle,
-    mode: SendMode,
+    (mode, completion): (SendMode, Completion),
 ) -> Result<Option<StartedSend>> {
     let comm = process.comm(comm)?;
     let buffer = buffer::of(buf)?;
@@ -129,13 +155,17 @@ fn begin_send(
     let lane_id = comm.lane();
     let mut lane = process.lane(lane_id).enter();
     if let (Buffer::Dense(mem), false) = (&buffer, mode == SendMode::Synchronous)
-        && lane.send_at_once(&target, *mem)
+        && completion.send_at_once(&mut lane, &target, *mem)
     {
         return Ok(None);
     }
     let request = lane.core.requests.insert(request::new(RequestKind::Send, comm, dest, target.tag))?;
     let sync = mode == SendMode::Synchronous;
-    lane.start(PendingSend { to: target, body: MessageMemory::Buffer(buffer), sync, request });
+    let send = PendingSend { to: target, body: MessageMemory::Buffer(buffer), sync, request };
+    match completion {
+        Completion::InCall => lane.start(send),
+        Completion::ByRequest => lane.start_nonblocking(send),
+    }
     Ok(Some(StartedSend { lane: lane_id, request, handle: lane.core.requests.handle(request) }))
 }
 
@@ -143,10 +173,11 @@ fn begin_send(
 #[inline(always)]
 pub fn isend(buf: &BufferArg, dest: i32, tag: i32, comm: Handle, mode: SendMode) -> Result<Handle> {
     let process = process::get()?;
-    if send_fast(process, buf, dest, tag, comm, mode) {
+    let how = (mode, Completion::ByRequest);
+    if send_fast(process, buf, dest, tag, comm, how) {
         return Ok(SENT);
     }
-    let Some(StartedSend { handle, .. }) = begin_send(process, buf, dest, tag, comm, mode)? else { return Ok(SENT) };
+    let Some(StartedSend { handle, .. }) = begin_send(process, buf, dest, tag, comm, how)? else { return Ok(SENT) };
     process.notify_progress_thread();
     Ok(handle)
 }
@@ -305,10 +336,11 @@ pub(crate) fn begin_sendrecv(
 ) -> Result<(Handle, Handle)> {
     let process = process::get()?;
     let recv = begin_recv(process, into, source, recv_tag, comm)?;
-    let send = begin_send(process, out, dest, send_tag, comm, SendMode::Standard).inspect_err(|_| {
-        let _ = request_cancel(recv);
-        detach_request(recv);
-    })?;
+    let send =
+        begin_send(process, out, dest, send_tag, comm, (SendMode::Standard, Completion::InCall)).inspect_err(|_| {
+            let _ = request_cancel(recv);
+            detach_request(recv);
+        })?;
     Ok((send.map_or(SENT, |begun| begun.handle), recv))
 }
 
@@ -413,6 +445,9 @@ pub fn request_free(handle: Handle) -> Result<()> {
     }
     let mut lane = process.lane(request::lane_of(handle)?).enter();
     let index = lane.core.requests.find(handle)?;
+    // This may be the program's last call for a long time, so the message of a send waits for no others
+    // (`p2p::send_run`).
+    lane.flush_effects();
     let request = lane.core.requests.get(index);
     let is_introducing = request.data.partitioned().map(|partitioned| partitioned.is_introduction_pending());
     match (request.data.kind, &request.state) {

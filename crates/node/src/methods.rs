@@ -24,6 +24,7 @@ pub(crate) fn route_limits(device: &DeviceLimits) -> Result<ProtocolLimits> {
     let window_max = if params::EAGER.text().is_empty() { params::WINDOW_MAX_BYTES } else { u64::MAX };
     let credit = params::WINDOW.number_or(window_max.min(params::WINDOW_EAGERS * eager))?.max(eager);
     let offer_from = params::OFFER_FROM.number_or(eager + 1)?;
+    let join_max = params::JOIN.number_or(device.join_max as u64)?.min(device.join_max as u64).min(eager);
     let at_least = |least: u64, from: Option<usize>| from.map_or(ProtocolLimits::NEVER, |from| least.max(from as u64));
     Ok(ProtocolLimits {
         packet,
@@ -35,6 +36,7 @@ pub(crate) fn route_limits(device: &DeviceLimits) -> Result<ProtocolLimits> {
         write_from: packet + 1,
         zero_copy_from: at_least(0, device.zero_copy_from),
         stream_from: at_least(1, device.stream_from),
+        join_below: if join_max > 0 { offer_from.min(join_max + 1) } else { 0 },
         credit,
     })
 }

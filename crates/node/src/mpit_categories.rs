@@ -2,7 +2,7 @@
 //!
 //! A new crate is one row here. Used by `params` and the ABI crates (MPI_T_init_thread); uses `mpi::tools`.
 
-use crate::params::{EAGER, FIRST, OFFER_FROM, PACKET, RTR, WINDOW};
+use crate::params::{EAGER, FIRST, JOIN, OFFER_FROM, PACKET, RTR, WINDOW};
 use crate::profile::PROFILE;
 use hawser_base::param::Param;
 use hawser_job::counters::CounterInfo;
@@ -47,7 +47,7 @@ fn crate_categories(mut counters: impl FnMut(usize) -> Vec<PvarSpec>, lengths: V
         CategorySpec { name, about, parent, params: params.to_vec(), variables }
     };
     let spinning = [&hawser_transport::SPIN, &hawser_transport::YIELD, &PROGRESS];
-    let limits = [&EAGER, &WINDOW, &PACKET, &FIRST, &RTR, &OFFER_FROM];
+    let limits = [&EAGER, &WINDOW, &PACKET, &FIRST, &RTR, &OFFER_FROM, &JOIN];
     let copies = [&hawser_dev_shm::PROCESS_VM_FROM, &hawser_dev_shm::PIECE];
     let algorithms: Vec<_> = hawser_coll::PARAMS.iter().collect();
     let messages = counters(COLLECTIVES).into_iter().chain(lengths).collect();

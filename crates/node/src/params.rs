@@ -89,6 +89,20 @@ pub static OFFER_FROM: Param = Param {
     read: ReadTime::AtStart,
 };
 
+/// The joining of nonblocking sends (`p2p::send_run`). A message that waits for others leaves with the next call that
+/// makes progress: a program whose receivers need each message at once, while it computes, sets 0.
+pub static JOIN: Param = Param {
+    name: "HAWSER_JOIN",
+    kind: ParamKind::Bytes { min: 0, max: 1 << 40 },
+    default: "",
+    help: "longest message, in bytes, that is joined with others if a program starts many nonblocking sends to a peer on \
+           another host one after another; those after the eighth may leave only with the next MPI call; 0: none; \
+           empty: the longest that the device joins",
+    scope: T_SCOPE_LOCAL,
+    verbosity: T_VERBOSITY_TUNER_DETAIL,
+    read: ReadTime::AtStart,
+};
+
 /// Returns every parameter that a rank reads.
 pub fn all() -> Vec<&'static Param> {
     mpit_categories::params().collect()

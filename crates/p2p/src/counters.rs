@@ -26,6 +26,8 @@ counters! {
         "of more than one packet, sent without an RTS within the receiver's credit";
     DeviceStreams = "messages streamed in one call", Events,
         "those of the streamed ones that a device sent by a method of its own: between hosts, by a TCP connection";
+    Joined = "messages that waited to be joined", Events,
+        "in a run of nonblocking sends to one peer on another host, so that several left by one system call";
     RtrReplies = "messages sent in reply to an RTR", Events,
         "sent without an RTS, because their receive had been posted first";
     Rendezvous = "messages sent by rendezvous", Events,

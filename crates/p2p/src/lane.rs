@@ -16,6 +16,7 @@ use crate::matching::{
 use crate::message::{Destination, MessageMemory, PendingSend};
 use crate::peer_queues::PeerQueues;
 use crate::request::{RequestData, Requests};
+use crate::send_run::SendRun;
 use crate::wire;
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Class, Context, Lane as LaneId, Peer, UserMem};
@@ -34,6 +35,8 @@ pub struct LaneState<N: RequestData> {
     pub core: LaneCore<N>,
     /// Sends that wait for space at their devices.
     pub waiting_sends: PeerQueues<PendingSend>,
+    /// The run of nonblocking sends of which messages may wait there, too.
+    pub(crate) send_run: SendRun,
 }
 
 /// The state of a lane except the channel, with the ports, and the waiting sends: so a port can deliver to it while
@@ -92,7 +95,7 @@ impl<N: RequestData> LaneState<N> {
             id,
             abort_out_of_memory,
         };
-        LaneState { channel: fabric.channel(id), core, waiting_sends: PeerQueues::default() }
+        LaneState { channel: fabric.channel(id), core, waiting_sends: PeerQueues::default(), send_run: SendRun::NONE }
     }
 
     /// Takes packets that have arrived, and sends what can be sent. Returns whether anything moved.
@@ -109,6 +112,7 @@ impl<N: RequestData> LaneState<N> {
 
     #[inline]
     fn progress_after(&mut self, packets: usize) -> bool {
+        self.send_run.end();
         if packets == 0 {
             self.core.engine.return_due_credit();
         }

@@ -54,6 +54,7 @@ pub mod recv;
 pub mod request;
 pub mod run_tasks;
 pub mod send;
+mod send_run;
 pub mod task;
 pub mod wait;
 pub mod wire;

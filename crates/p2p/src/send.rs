@@ -18,6 +18,52 @@ use hawser_base::{Class, Peer, UserMem};
 use hawser_device::{PREFIX_MAX, PayloadSource};
 
 impl<N: RequestData> LaneState<N> {
+    /// Tries to complete a nonblocking send at once, as `send_at_once` does. Returns false if nothing was sent: the
+    /// caller must use `start_nonblocking` then.
+    #[inline(always)]
+    pub fn isend_at_once(&mut self, to: &Destination, mem: UserMem<'static>) -> bool {
+        if (mem.len() as u64) < self.core.engine.limits_of(to.peer).join_below {
+            return self.isend_in_run(to, mem);
+        }
+        self.send_at_once(to, mem)
+    }
+
+    /// Does the same for a message that may be joined with others.
+    #[inline(never)]
+    fn isend_in_run(&mut self, to: &Destination, mem: UserMem<'static>) -> bool {
+        if self.send_run.begin(to.peer) && !self.waiting_sends.is_empty() {
+            // Nothing is known to come behind the messages of the run before.
+            self.start_waiting_sends();
+        }
+        let sent = !self.send_run.must_join() && self.send_at_once(to, mem);
+        if sent {
+            self.send_run.record_sent();
+        }
+        sent
+    }
+
+    /// Starts a nonblocking send for which `isend_at_once` was not called or has returned false. Every outcome, errors
+    /// included, is reported by its request.
+    pub fn start_nonblocking(&mut self, send: PendingSend) {
+        let (peer, bytes) = (send.to.peer, send.body.bytes());
+        if send.sync || bytes >= self.core.engine.limits_of(peer).join_below {
+            return self.start(send);
+        }
+        self.send_run.begin(peer);
+        if !self.send_run.must_join() {
+            self.send_run.record_sent();
+            return self.start(send);
+        }
+        self.core.counters.add(Counter::BytesSent as usize, bytes);
+        self.core.counters.add(Counter::Joined as usize, 1);
+        self.waiting_sends.push(peer, send);
+        if self.send_run.record_waiting(bytes) {
+            // The poll may return credit, without which the messages would be sent by rendezvous.
+            self.progress_with(peer);
+            self.start_waiting_sends();
+        }
+    }
+
     /// Starts a send. Every outcome, errors included, is reported by its request.
     pub fn start(&mut self, send: PendingSend) {
         let (peer, bytes) = (send.to.peer, send.body.bytes());
@@ -28,7 +74,7 @@ impl<N: RequestData> LaneState<N> {
         }
         self.core.counters.add(Counter::BytesSent as usize, bytes);
         let must_queue = self.waiting_sends.has(peer) && !self.core.engine.has_failed(peer);
-        let begun = if must_queue { Err(send) } else { self.begin(send) };
+        let begun = if must_queue { Err(send) } else { self.begin(send, false) };
         if let Err(send) = begun {
             self.core.counters.add(Counter::WaitedForRoom as usize, 1);
             self.waiting_sends.push(peer, send);
@@ -53,7 +99,7 @@ impl<N: RequestData> LaneState<N> {
         if bytes > limits.packet || bytes >= limits.stream_from {
             return self.send_stream_at_once(*to, mem);
         }
-        let sent = self.send_eager(to, mem);
+        let sent = self.send_eager(to, mem, false);
         if sent {
             self.core.counters.add(Counter::BytesSent as usize, bytes);
         }
@@ -61,14 +107,19 @@ impl<N: RequestData> LaneState<N> {
     }
 
     /// Sends a message in one packet, if there is credit and space for it and the peer has announced no receive by
-    /// RTR. Returns whether it was sent.
+    /// RTR. Returns whether it was sent. `joins` is the same as in `send_device_stream`.
     #[inline(always)]
-    fn send_eager(&mut self, to: &Destination, mem: UserMem<'static>) -> bool {
+    fn send_eager(&mut self, to: &Destination, mem: UserMem<'static>, joins: bool) -> bool {
         let bytes = mem.len() as u64;
         if !self.core.engine.fast_send(to.peer, bytes) {
             return false;
         }
-        if self.channel.send_whole(to.peer, wire::eager(to.context, to.tag), mem) {
+        let header = wire::eager(to.context, to.tag);
+        let sent = match joins && method::is_joined(self.core.engine.limits_of(to.peer), bytes) {
+            true => self.channel.send_piece(to.peer, header, &[], PayloadSource::Mem(mem), false),
+            false => self.channel.send_whole(to.peer, header, mem),
+        };
+        if sent {
             self.core.counters.add(Counter::Eager as usize, 1);
             return true;
         }
@@ -85,7 +136,9 @@ impl<N: RequestData> LaneState<N> {
     pub(crate) fn send_stream_at_once(&mut self, to: Destination, mem: UserMem<'static>) -> bool {
         let (peer, len, bytes) = (to.peer, mem.len(), mem.len() as u64);
         let limits = *self.core.engine.limits_of(peer);
-        if self.send_device_stream(&limits, to, mem) || bytes <= limits.packet && self.send_eager(&to, mem) {
+        if self.send_device_stream(&limits, to, mem, false)
+            || bytes <= limits.packet && self.send_eager(&to, mem, false)
+        {
             self.core.counters.add(Counter::BytesSent as usize, bytes);
             return true;
         }
@@ -121,18 +174,33 @@ impl<N: RequestData> LaneState<N> {
     }
 
     /// Sends an eager message by the device's own method, if it has one for this length and can use it now. Returns
-    /// false if nothing was sent.
-    fn send_device_stream(&mut self, limits: &ProtocolLimits, to: Destination, mem: UserMem<'static>) -> bool {
+    /// false if nothing was sent. `joins`: the caller sends others behind it, and then flushes the channel.
+    fn send_device_stream(
+        &mut self,
+        limits: &ProtocolLimits,
+        to: Destination,
+        mem: UserMem<'static>,
+        joins: bool,
+    ) -> bool {
         let (peer, bytes) = (to.peer, mem.len() as u64);
-        if !method::is_device_stream(limits, bytes) {
+        let joins = joins && method::is_joined(limits, bytes);
+        if !joins && !method::is_device_stream(limits, bytes) {
             return false;
         }
         let Some(message) = self.core.engine.fast_eager_stream(peer, bytes) else { return false };
         let packet = Packet::EagerFirst { context: to.context, tag: to.tag, bytes };
         let control = wire::encode(&packet);
-        if !self.channel.send_stream(peer, control.header, control.prefix(), wire::data(message, 0), mem) {
+        let rest = wire::data(message, 0);
+        let sent = match joins {
+            true => self.channel.join_stream(peer, control.header, control.prefix(), rest, mem),
+            false => self.channel.send_stream(peer, control.header, control.prefix(), rest, mem),
+        };
+        if !sent {
             self.core.engine.undo_fast_send(peer, bytes);
             return false;
+        }
+        if joins {
+            self.send_run.record_joined();
         }
         self.core.count_method(&packet, false);
         self.core.counters.add(Counter::DeviceStreams as usize, 1);
@@ -143,8 +211,11 @@ impl<N: RequestData> LaneState<N> {
     pub fn start_waiting_sends(&mut self) -> bool {
         let mut has_begun = false;
         let mut waiting = std::mem::take(&mut self.waiting_sends);
-        waiting.drain(|send| self.begin(send).inspect(|()| has_begun = true));
+        waiting.drain(|send| self.begin(send, true).inspect(|()| has_begun = true));
         self.waiting_sends = waiting;
+        if has_begun {
+            self.channel.flush_pieces();
+        }
         self.run_effects();
         has_begun
     }
@@ -159,13 +230,14 @@ impl<N: RequestData> LaneState<N> {
     }
 
     /// Hands a send to the engine and its first packet to the device. Returns the send as an error if it must wait
-    /// for space.
-    fn begin(&mut self, send: PendingSend) -> Result<(), PendingSend> {
+    /// for space. `joins` is the same as in `send_device_stream`.
+    fn begin(&mut self, send: PendingSend, joins: bool) -> Result<(), PendingSend> {
         let (to, bytes) = (send.to, send.body.bytes());
         let limits = *self.core.engine.limits_of(to.peer);
         if let MessageMemory::Buffer(Buffer::Dense(mem)) = send.body
             && !send.sync
-            && (self.send_device_stream(&limits, to, mem) || bytes <= limits.packet && self.send_eager(&to, mem))
+            && (self.send_device_stream(&limits, to, mem, joins)
+                || bytes <= limits.packet && self.send_eager(&to, mem, joins))
         {
             self.core.complete_send_now(send.request, &to, bytes, None);
             return Ok(());

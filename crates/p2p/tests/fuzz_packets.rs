@@ -230,6 +230,7 @@ impl Device for Hostile {
             eager: LIMITS.eager as usize,
             zero_copy_from: Some(16),
             stream_from: None,
+            join_max: 0,
             remote_read_from: Some(16),
         }
     }

@@ -308,6 +308,21 @@ impl Channel {
             && self.ports[route.device as usize].send_stream(to, header, prefix, rest_header, mem)
     }
 
+    /// Does the same for a message that others follow at once, which the device may delay until `flush_pieces`.
+    pub fn join_stream(
+        &mut self,
+        to: Peer,
+        header: Header,
+        prefix: &[u8],
+        rest_header: Header,
+        mem: UserMem<'_>,
+    ) -> bool {
+        let route = self.routes.route_to(to);
+        !route.has_failed
+            && route.backlog.is_empty()
+            && self.ports[route.device as usize].join_stream(to, header, prefix, rest_header, mem)
+    }
+
     /// Sends the pieces that devices have delayed.
     pub fn flush_pieces(&mut self) {
         self.ports.iter_mut().for_each(|port| port.flush_pieces());
@@ -516,6 +531,7 @@ mod tests {
                 eager: 200,
                 zero_copy_from: None,
                 stream_from: None,
+                join_max: 0,
                 remote_read_from: None,
             }
         }

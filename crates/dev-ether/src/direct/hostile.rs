@@ -176,9 +176,24 @@ fn enqueue_packet(sender: &mut DirectSender, rest: UserMem<'static>, sent: u8, k
     let header = Header::default();
     let packet = DirectPacket { lane: Lane(0), header, prefix: &[sent; 8], rest_header: header };
     let head = sender.packet_head(&packet, rest.len(), (None, None), (key, PEER_PAIR));
-    let sent = usize::from(sent).clamp(1, head.bytes().len() + rest.len());
+    let joins = sender.has_unwritten() || sent % 2 == 1;
+    let sent = if joins { 0 } else { usize::from(sent).clamp(1, head.bytes().len() + rest.len()) };
     sender.enqueue_packet(&packet, &head, rest, sent, now_ns);
     sent
+}
+
+/// Writes at most `most` bytes of what is next. Returns how many were written.
+fn write(sender: &mut DirectSender, most: usize, now_ns: u64) -> usize {
+    if !sender.has_unwritten() {
+        return 0;
+    }
+    sender.begin_write();
+    let next = match sender.next_zero_copy() {
+        Some((header, payload)) => header.len() + payload.len(),
+        None => sender.unwritten_packets().map(<[u8]>::len).sum(),
+    };
+    sender.record_written(next.min(most), now_ns);
+    next.min(most)
 }
 
 /// Has link take about `bytes` bytes of a direct packet. Returns whether there was any.
@@ -220,11 +235,7 @@ fn nothing_that_a_rank_says_makes_the_sender_give_back_twice_or_what_it_did_not_
                     );
                 }
                 ToSender::Write { bytes } => {
-                    if let Some((header, payload)) = sender.next_bytes() {
-                        let bytes = usize::from(bytes).min(header.len() + payload.len());
-                        sender.record_written(bytes, now_ns);
-                        written += bytes as u64;
-                    }
+                    written += write(&mut sender, bytes.into(), now_ns) as u64;
                 }
                 ToSender::Position { number, count } => {
                     sender.handle_position(few(number), count.of(written - connection_start), now_ns, &mut complete)

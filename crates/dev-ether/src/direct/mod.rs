@@ -56,6 +56,10 @@ const PARTS_PER_READ: usize = 16;
 /// Maximum bytes of a direct packet in one message of link.
 const RESENT_BYTES_MAX: usize = 16 << 10;
 
+/// A joined message counts for at least so many bytes as a reason to open a connection: it saves a system call, as the
+/// bytes of several frames do.
+const JOINED_WORTH_BYTES: usize = 4 << 10;
+
 /// The owner of a connection, which lies in a slot of a port: the peer, and whether this rank sends or receives on
 /// it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -145,7 +149,11 @@ impl PeerConnections {
         if ahead == left {
             return ReadStep::Deliver(part, left);
         }
-        match (ahead + stream.available()).min(left) {
+        let arrived = ahead + stream.available();
+        if arrived > left {
+            receiver.record_backlog();
+        }
+        match arrived.min(left) {
             0 if stream.is_closed() => ReadStep::Ended { is_corrupted: false },
             0 => ReadStep::Stop,
             len => ReadStep::Deliver(part, len),
@@ -197,6 +205,8 @@ pub struct DirectConnections {
     owners: HashMap<(usize, usize), ConnectionOwner>,
     /// Peers with something to write or to send by link, or whose query is to be answered.
     active: Vec<u32>,
+    /// Peers with direct packets that wait for `flush_joined`.
+    joining: Vec<u32>,
     /// Peers that may lack a part which was written: they are queried if they do not report it in time.
     awaited: Vec<u32>,
     /// Peers that may not know all that was read from them.
@@ -225,6 +235,7 @@ impl DirectConnections {
             peers: HashMap::new(),
             owners: HashMap::new(),
             active: Vec::new(),
+            joining: Vec::new(),
             awaited: Vec::new(),
             unreported: Vec::new(),
             zero_copy_done: Vec::new(),
@@ -352,6 +363,9 @@ impl DirectConnections {
         if !self.has_connection(peer, path_id, now_ns, port_set) {
             return false;
         }
+        if self.has_joined() {
+            self.flush_joined(now_ns, port_set);
+        }
         let (key, me) = (self.key.clone(), self.me);
         let connections = self.peer_connections(peer);
         let (sender, Some((port, slot))) = (&mut connections.sender, connections.sender_at) else { return false };
@@ -395,6 +409,61 @@ impl DirectConnections {
             self.activate(peer);
         }
         true
+    }
+
+    /// Appends a direct packet and the rest of its message to those that `flush_joined` writes in one call, if a direct
+    /// connection is open and can take it; returns whether it did. The memory of `rest` is not used afterwards.
+    pub fn join_packet(
+        &mut self,
+        peer: u32,
+        packet: &DirectPacket<'_>,
+        rest: UserMem,
+        now_ns: u64,
+        (endpoint, port_set): (&mut Endpoint, &mut PortSet),
+    ) -> bool {
+        let path_id = endpoint.bypass_path(peer, rest.len().max(JOINED_WORTH_BYTES));
+        if !self.has_connection(peer, path_id, now_ns, port_set) {
+            return false;
+        }
+        let (key, me) = (self.key.clone(), self.me);
+        let PeerConnections { sender, sender_at: Some(at), receiver, .. } = self.peer_connections(peer) else {
+            return false;
+        };
+        let len = sender.unwritten_bytes() + rest.len();
+        if !sender.may_send_packet(rest.len())
+            || len > PARTLY_TAKEN_MAX && !connection(port_set, *at).is_some_and(|stream| stream.has_space_for(len))
+        {
+            return false;
+        }
+        let tag_key = (&key, PeerPair { from: me, to: peer });
+        let report = receiver.pending_report();
+        let head = sender.packet_head(packet, rest.len(), (endpoint.next_message(peer), report), tag_key);
+        sender.enqueue_packet(packet, &head, rest, 0, now_ns);
+        if report.is_some() {
+            receiver.report_sent();
+        }
+        self.unconfirmed += 1;
+        insert(&mut self.joining, peer);
+        true
+    }
+
+    /// Returns whether direct packets wait for `flush_joined`.
+    #[inline]
+    pub fn has_joined(&self) -> bool {
+        !self.joining.is_empty()
+    }
+
+    /// Writes the direct packets that were joined.
+    pub fn flush_joined(&mut self, now_ns: u64, port_set: &mut PortSet) {
+        for peer in std::mem::take(&mut self.joining) {
+            self.write(peer, now_ns, port_set);
+            let has_work = self.peers.get(&peer).is_some_and(|connections| connections.sender.has_work());
+            if has_work {
+                self.activate(peer);
+            } else {
+                self.await_report(peer);
+            }
+        }
     }
 
     /// Returns whether a direct connection to the peer is open, and may be used. `path_id` is the path on which link
@@ -488,9 +557,14 @@ impl DirectConnections {
             return;
         };
         let mut bytes = 0;
-        while let Some((header, payload)) = sender.next_bytes() {
+        sender.begin_write();
+        while sender.has_unwritten() {
             let Some(stream) = connection(port_set, (*port, *slot)) else { return };
-            match stream.send_user(header, payload) {
+            let result = match sender.next_zero_copy() {
+                Some((header, payload)) => stream.send_user(header, payload),
+                None => stream.send(sender.unwritten_packets()),
+            };
+            match result {
                 Ok(Some(sent)) if sent > 0 => {
                     sender.record_written(sent, now_ns);
                     bytes += sent as u64;
@@ -729,6 +803,7 @@ impl DirectConnections {
         self.active.retain(|&other| other != peer);
         self.awaited.retain(|&other| other != peer);
         self.unreported.retain(|&other| other != peer);
+        self.joining.retain(|&other| other != peer);
         let Some(connections) = self.peers.remove(&peer) else { return };
         self.unconfirmed -= connections.sender.unconfirmed_packets();
         self.held_peers.retain(|&other| other != peer);

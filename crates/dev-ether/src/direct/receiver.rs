@@ -21,6 +21,12 @@ const READ_AHEAD: usize = 2 * PART_HEADER_BYTES + size_of::<u64>();
 /// less time than two further system calls, for their number and for themselves.
 const SHORT_BYTES: usize = 6 << 10;
 
+/// The length, in bytes, up to which messages count as short while there is a backlog: more bytes have arrived than
+/// those of one message, as from a peer that joins messages. The number of bytes that are read ahead then doubles up to
+/// AHEAD_BYTES_MAX, so that several messages take one system call.
+const SHORT_IN_BACKLOG_BYTES: usize = 12 << 10;
+const AHEAD_BYTES_MAX: usize = 2 * SHORT_IN_BACKLOG_BYTES;
+
 /// A report of delivered packets is due after so many of them, or so many bytes: a quarter of what the sender may keep.
 const REPORT_PACKETS: u64 = UNCONFIRMED_MAX / 4;
 const REPORT_BYTES: u64 = RETAINED_MAX_BYTES as u64 / 4;
@@ -49,8 +55,12 @@ pub struct DirectReceiver {
     ahead: Vec<u8>,
     ahead_at: usize,
     ahead_end: usize,
-    /// Whether the last message had at most SHORT_BYTES, so that the next one is expected to be as short.
+    /// Whether the last message was short, so that the next one is expected to be as short.
     expects_short: bool,
+    /// The number of further bytes that are read ahead then.
+    short_bytes: usize,
+    /// Whether there is a backlog.
+    has_backlog: bool,
     part: Option<MessagePart>,
     /// Direct packets, and the bytes taken, since the last report of the position.
     unreported_packets: u64,
@@ -72,6 +82,8 @@ impl DirectReceiver {
             ahead_at: 0,
             ahead_end: 0,
             expects_short: true,
+            short_bytes: SHORT_BYTES,
+            has_backlog: false,
             part: None,
             unreported_packets: 0,
             reported: 0,
@@ -154,7 +166,7 @@ impl DirectReceiver {
         self.ahead.copy_within(self.ahead_at..self.ahead_end, 0);
         (self.ahead_at, self.ahead_end) = (0, self.ahead_end - self.ahead_at);
         let wanted = self.part.map_or(0, |part| part.left.min(PREFIX_MAX as u64) as usize);
-        let short = if self.expects_short { SHORT_BYTES } else { 0 };
+        let short = if self.expects_short { self.short_bytes } else { 0 };
         let end = READ_AHEAD.max(wanted).max(self.ahead_end) + short;
         if self.ahead.len() < end {
             self.ahead.resize(end, 0);
@@ -165,6 +177,19 @@ impl DirectReceiver {
     /// Records that `bytes` bytes were read into `ahead_space`.
     pub fn record_ahead(&mut self, bytes: usize) {
         self.ahead_end += bytes;
+        self.has_backlog = self.expects_short && bytes >= self.short_bytes;
+        self.short_bytes = if self.has_backlog { (2 * self.short_bytes).min(AHEAD_BYTES_MAX) } else { SHORT_BYTES };
+    }
+
+    /// Records that more bytes have arrived than those of the part, whose message may count as short then.
+    pub fn record_backlog(&mut self) {
+        self.has_backlog = true;
+        self.expects_short |= self.part.is_some_and(|part| part.left <= self.short_max() as u64);
+    }
+
+    /// Returns the length of the longest message that counts as short, in bytes.
+    fn short_max(&self) -> usize {
+        if self.has_backlog { SHORT_IN_BACKLOG_BYTES } else { SHORT_BYTES }
     }
 
     /// Begins the next part, if its whole header was read ahead. Returns whether there is a part, and the report in its
@@ -177,7 +202,7 @@ impl DirectReceiver {
         self.ahead_at += PART_HEADER_BYTES;
         self.taken += PART_HEADER_BYTES as u64;
         if kind != PartKind::Packet {
-            self.expects_short = len <= SHORT_BYTES as u64;
+            self.expects_short = len <= self.short_max() as u64;
         }
         self.part = Some(MessagePart { kind, lane, header, after, left: len, prefix_crc });
         Some((true, report))

@@ -30,9 +30,9 @@ const LONG_PACKET_ABOVE_BYTES: usize = 512 << 10;
 /// network of 10 Gbit/s transports in this time.
 const SHORT_RTT_US: u32 = 200;
 
-/// The longest rest of a direct packet, in bytes, of which the kernel may take only a part. A longer packet is sent
-/// only if the connection takes all of it at once: its sender may compute afterwards, and then nothing writes the other
-/// part.
+/// The longest rest of a direct packet, in bytes, of which the kernel may take only a part, and the most bytes that are
+/// joined without a look at the connection. More are sent only if the connection takes all of them at once: their
+/// sender may compute afterwards, and then nothing writes the other part.
 pub const PARTLY_TAKEN_MAX: usize = 64 << 10;
 
 /// The limit of TCP's send buffer on a connection.

@@ -170,18 +170,6 @@ impl QueuedSend {
     fn end(&self) -> u64 {
         self.start + self.len()
     }
-
-    /// Returns the bytes from `done` on: bytes of our own, and the program's memory behind them.
-    fn bytes_from(&self, done: usize) -> (&[u8], UserMem<'static>) {
-        match &self.content {
-            QueuedContent::ZeroCopy { send, header } => {
-                let sent_payload = done.saturating_sub(PART_HEADER_BYTES);
-                let mem = send.mem.slice(sent_payload, send.mem.len() - sent_payload);
-                (&header[done.min(PART_HEADER_BYTES)..], mem)
-            }
-            QueuedContent::Packet(packet) => (&packet.bytes[done..], UserMem::EMPTY),
-        }
-    }
 }
 
 /// The completion of a zero-copy send at position `start`, of which the peer has received all bytes before `received`.
@@ -199,6 +187,8 @@ pub struct DirectSender {
     queue: VecDeque<QueuedSend>,
     end: u64,
     written: u64,
+    /// The position up to which a write was tried. The bytes behind it, up to `end`, wait to be joined with others.
+    tried: u64,
     /// The peer has read, or guarantees to read, all bytes before this position.
     acked: u64,
     pending_control: Option<SenderControl>,
@@ -226,6 +216,7 @@ impl DirectSender {
             queue: VecDeque::new(),
             end: 0,
             written: 0,
+            tried: 0,
             acked: 0,
             pending_control: None,
             queried_at: None,
@@ -259,7 +250,7 @@ impl DirectSender {
         debug_assert!(self.state == DirectState::Idle && self.queue.is_empty());
         self.number += 1;
         self.state.connect_started();
-        (self.end, self.written, self.acked) = (0, 0, 0);
+        (self.end, self.written, self.tried, self.acked) = (0, 0, 0, 0);
         (self.pending_control, self.queried_at) = (None, None);
         self.number
     }
@@ -306,6 +297,7 @@ impl DirectSender {
         let part = PartHeader { kind, lane, header, after, len, prefix_crc: 0, report: None };
         let part_header = encode_part_header(part, (self.number, start), tag_key);
         self.push(QueuedContent::ZeroCopy { send, header: part_header }, now_ns);
+        self.begin_write();
     }
 
     fn push(&mut self, content: QueuedContent, now_ns: u64) {
@@ -317,10 +309,11 @@ impl DirectSender {
         self.queue.push_back(queued);
     }
 
-    /// Returns whether a direct packet with a rest of `rest_len` bytes can be written at once, and kept.
+    /// Returns whether a direct packet with a rest of `rest_len` bytes can be written at once, or joined with others,
+    /// and kept.
     pub fn may_send_packet(&self, rest_len: usize) -> bool {
         self.is_open()
-            && !self.has_unwritten()
+            && self.written >= self.tried
             && self.resends.is_empty()
             && self.sent_packets - self.confirmed_packets < UNCONFIRMED_MAX
             && self.retained_bytes + rest_len <= RETAINED_MAX_BYTES
@@ -365,8 +358,8 @@ impl DirectSender {
         head
     }
 
-    /// Appends a direct packet, of which `sent` bytes were written, and copies it: the memory of `rest` is the
-    /// program's again.
+    /// Appends a direct packet, of which `sent` bytes were written (0: it waits to be joined with others), and copies
+    /// it: the memory of `rest` is the program's again.
     pub fn enqueue_packet(
         &mut self,
         packet: &DirectPacket<'_>,
@@ -375,6 +368,7 @@ impl DirectSender {
         sent: usize,
         now_ns: u64,
     ) {
+        debug_assert!(sent == 0 || !self.has_unwritten());
         let mut bytes = self.buffer_of(head.len + rest.len());
         bytes.extend_from_slice(head.bytes());
         rest.append_to(&mut bytes);
@@ -383,7 +377,10 @@ impl DirectSender {
         let DirectPacket { lane, header, prefix, rest_header } = *packet;
         let retained = RetainedPacket { lane, header, prefix_len: prefix.len(), rest_header, bytes };
         self.push(QueuedContent::Packet(retained), now_ns);
-        self.record_written(sent, now_ns);
+        if sent > 0 {
+            self.begin_write();
+            self.record_written(sent, now_ns);
+        }
     }
 
     /// Returns the place of a message that link accepts now among the direct packets.
@@ -421,13 +418,42 @@ impl DirectSender {
         }
     }
 
-    /// Returns the next bytes to write: bytes of our own, and the program's memory behind them.
-    pub fn next_bytes(&self) -> Option<(&[u8], UserMem<'static>)> {
-        if !self.has_unwritten() {
-            return None;
+    /// Returns the number of bytes in the queue that were not written.
+    pub fn unwritten_bytes(&self) -> usize {
+        (self.end - self.written) as usize
+    }
+
+    /// Records that everything in the queue is about to be written, as far as the kernel takes it.
+    pub fn begin_write(&mut self) {
+        self.tried = self.end;
+    }
+
+    /// Returns the sends of which not all bytes were written.
+    fn unwritten(&self) -> impl Iterator<Item = &QueuedSend> {
+        self.queue.range(self.queue.partition_point(|queued| queued.end() <= self.written)..)
+    }
+
+    /// Returns the next bytes to write, if a zero-copy send comes next: bytes of our own, and the program's memory
+    /// behind them.
+    pub fn next_zero_copy(&self) -> Option<(&[u8], UserMem<'static>)> {
+        let queued = self.unwritten().next()?;
+        match &queued.content {
+            QueuedContent::ZeroCopy { send, header } => {
+                let done = (self.written - queued.start) as usize;
+                let sent_payload = done.saturating_sub(PART_HEADER_BYTES);
+                let mem = send.mem.slice(sent_payload, send.mem.len() - sent_payload);
+                Some((&header[done.min(PART_HEADER_BYTES)..], mem))
+            }
+            QueuedContent::Packet(_) => None,
         }
-        let queued = self.queue.iter().find(|queued| queued.end() > self.written)?;
-        Some(queued.bytes_from((self.written - queued.start) as usize))
+    }
+
+    /// Returns the next bytes to write, up to the next zero-copy send: the bytes of each direct packet.
+    pub fn unwritten_packets(&self) -> impl Iterator<Item = &[u8]> {
+        self.unwritten().map_while(|queued| match &queued.content {
+            QueuedContent::Packet(packet) => Some(&packet.bytes[self.written.saturating_sub(queued.start) as usize..]),
+            QueuedContent::ZeroCopy { .. } => None,
+        })
     }
 
     pub fn record_written(&mut self, bytes: usize, now_ns: u64) {

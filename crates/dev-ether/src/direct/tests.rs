@@ -96,6 +96,8 @@ struct World {
     corrupted_packets: u64,
     /// Direct packets, packets that went by link after all, and messages that were held.
     direct_packets: u64,
+    /// Direct packets that were written later than they were sent.
+    joined: u64,
     resent: u64,
     held: u64,
     /// Direct packets that a report has confirmed.
@@ -135,6 +137,7 @@ impl World {
             corrupted_headers: 0,
             corrupted_packets: 0,
             direct_packets: 0,
+            joined: 0,
             resent: 0,
             held: 0,
             reported: 0,
@@ -167,7 +170,10 @@ impl World {
         let head = self.sender.packet_head(&packet, rest_len, (Some(Seq(self.sent)), None), (&self.key, PEER_PAIR));
         let mut rest = self.memory[ticket].clone();
         let all = [head.bytes(), &rest].concat();
-        let sent = 1 + self.dice.index(all.len());
+        // A packet that others follow is written later.
+        let joins = self.sender.unwritten_bytes() > 0 || self.dice.one_in(2);
+        let sent = if joins { 0 } else { 1 + self.dice.index(all.len()) };
+        self.joined += u64::from(joins);
         self.connections[self.sending_on.expect("it is open")].in_flight.extend(&all[..sent]);
         self.sender.enqueue_packet(&packet, &head, UserMem::of_slice(&mut rest), sent, self.now_ns);
         // The program may use its memory again at once.
@@ -287,11 +293,18 @@ impl World {
             if connection.broken {
                 self.closed_early += u64::from(!self.sender.is_idle());
                 self.sender.handle_failure(self.now_ns);
-            } else if let Some((header, payload)) = self.sender.next_bytes() {
-                let mut bytes = header.to_vec();
-                let start = bytes.len();
-                bytes.resize(start + payload.len(), 0);
-                payload.read(&mut bytes[start..]);
+            } else if self.sender.has_unwritten() {
+                self.sender.begin_write();
+                let mut bytes = match self.sender.next_zero_copy() {
+                    Some((header, payload)) => {
+                        let mut bytes = header.to_vec();
+                        let start = bytes.len();
+                        bytes.resize(start + payload.len(), 0);
+                        payload.read(&mut bytes[start..]);
+                        bytes
+                    }
+                    None => self.sender.unwritten_packets().collect::<Vec<_>>().concat(),
+                };
                 bytes.truncate(most);
                 connection.in_flight.extend(&bytes);
                 self.sender.record_written(bytes.len(), self.now_ns);
@@ -465,6 +478,9 @@ impl World {
                 assert!(!self.receiver.is_queried(), "it was queried behind what must come first");
                 break;
             }
+            if available as u64 > part.left && self.dice.one_in(2) {
+                self.receiver.record_backlog();
+            }
             let count = available.min(part.left as usize);
             if count == 0 {
                 has_ended = self.connections[at].broken;
@@ -537,6 +553,7 @@ impl World {
 fn every_byte_comes_once_whatever_becomes_of_the_connection() {
     let (mut mixed, mut closed_early, mut corrupted, mut borrowed) = (0, 0, 0, 0);
     let (mut direct_packets, mut corrupted_packets, mut resent, mut held, mut reported) = (0, 0, 0, 0, 0);
+    let mut joined = 0;
     for seed in 1..=SEEDS {
         let mut world = World::new(seed);
         for ticket in 0..MESSAGES {
@@ -557,13 +574,24 @@ fn every_byte_comes_once_whatever_becomes_of_the_connection() {
         }
         (mixed, closed_early, corrupted) =
             (mixed + world.mixed, closed_early + world.closed_early, corrupted + world.corrupted_headers);
+        joined += world.joined;
         (direct_packets, resent, held) =
             (direct_packets + world.direct_packets, resent + world.resent, held + world.held);
         (corrupted_packets, reported) = (corrupted_packets + world.corrupted_packets, reported + world.reported);
     }
     // Check that the faults occurred; otherwise the test shows nothing.
-    let seen =
-        [borrowed / 10, mixed, closed_early, corrupted, corrupted_packets, direct_packets / 10, resent, held, reported];
+    let seen = [
+        borrowed / 10,
+        mixed,
+        closed_early,
+        corrupted,
+        corrupted_packets,
+        direct_packets / 10,
+        joined / 10,
+        resent,
+        held,
+        reported,
+    ];
     assert!(seen.iter().all(|&times| times > SEEDS / 10), "{seen:?}");
 }
 

@@ -132,6 +132,7 @@ impl Device for MemoryDevice {
             eager: PACKET,
             zero_copy_from: None,
             stream_from: None,
+            join_max: 0,
             remote_read_from: None,
         }
     }

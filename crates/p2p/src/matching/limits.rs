@@ -21,6 +21,9 @@ pub struct ProtocolLimits {
     /// Shortest eager message that the device is asked to send by a method of its own (`DevicePort::send_stream`), even
     /// if one packet could carry it.
     pub stream_from: u64,
+    /// Messages that are shorter than this are joined if the program sends many of them to a peer one after another
+    /// (`send_run`); 0: none is. It is at most `reply_from`: a message that may reply to an RTR does not wait.
+    pub join_below: u64,
     /// Longest message that is sent eagerly, without an RTS.
     pub eager: u64,
     /// The number of first bytes of a message that are sent with its RTS, or in the first packet of an eager stream;
@@ -58,12 +61,16 @@ impl ProtocolLimits {
         write_from: Self::NEVER,
         zero_copy_from: Self::NEVER,
         stream_from: Self::NEVER,
+        join_below: 0,
         credit: 4096,
     };
 
     /// Returns whether the sizes are possible together.
     pub fn are_consistent(&self) -> bool {
-        self.first <= self.packet && self.packet <= self.eager && self.eager <= self.credit
+        self.first <= self.packet
+            && self.packet <= self.eager
+            && self.eager <= self.credit
+            && self.join_below <= self.reply_from
     }
 }
 

@@ -64,6 +64,11 @@ pub fn is_device_stream(limits: &ProtocolLimits, bytes: u64) -> bool {
     (limits.stream_from..=limits.eager).contains(&bytes) && bytes < limits.read_from
 }
 
+/// Returns whether a message that others follow at once goes with them by the device's own method.
+pub fn is_joined(limits: &ProtocolLimits, bytes: u64) -> bool {
+    bytes > 0 && bytes < limits.join_below.min(limits.read_from)
+}
+
 /// Chooses how a send begins.
 pub fn of_send(limits: &ProtocolLimits, facts: &SendFacts) -> SendMethod {
     let SendFacts { bytes, has_space, credit, .. } = *facts;

@@ -28,11 +28,17 @@ pub struct MethodRow {
 type MethodOf = fn(&RouteFigures, u64) -> Option<String>;
 
 /// The situations, each with its method.
-const SITUATIONS: [(&str, MethodOf); 6] = [
+const SITUATIONS: [(&str, MethodOf); 7] = [
     ("the send comes first", |route, bytes| Some(route.name(&route.facts(bytes)))),
     ("the receive comes first", |route, bytes| {
         let is_announced = method::announces(&route.limits, bytes, false) == Announcement::Rtr;
         Some(route.name(&SendFacts { rtr_capacity: is_announced.then_some(bytes), ..route.facts(bytes) }))
+    }),
+    ("one of many nonblocking sends", |route, bytes| {
+        let name = || route.name(&route.facts(bytes));
+        let is_joined = method::is_joined(&route.limits, bytes);
+        let occurs = route.limits.join_below > 0;
+        occurs.then(|| if is_joined { "eager stream, joined with others".to_owned() } else { name() })
     }),
     ("no credit is left", |route, bytes| Some(route.name(&SendFacts { credit: 0, ..route.facts(bytes) }))),
     ("MPI_Ssend", |route, bytes| Some(route.name(&SendFacts { sync: true, ..route.facts(bytes) }))),
@@ -98,13 +104,14 @@ impl RouteFigures {
             write_from,
             zero_copy_from,
             stream_from,
+            join_below,
             ..
         } = self.limits;
         let longest = [self.packet, packet, eager, first, self.first];
         let shortest = [rtr_from, reply_from, read_from, write_from, zero_copy_from, stream_from];
         // The rest of a message is as much shorter as its first packet has bytes.
         let rests = [first, self.first, packet, self.packet].map(|sent| zero_copy_from.saturating_add(sent));
-        let mut all = vec![0];
+        let mut all = vec![0, 1, join_below];
         all.extend(longest.map(|length| length + 1));
         all.extend(shortest.into_iter().chain(rests).filter(|&from| from < ProtocolLimits::NEVER));
         all.sort_unstable();
@@ -139,9 +146,11 @@ mod tests {
         write_from: 70,
         zero_copy_from: 130,
         stream_from: 50,
+        join_below: 0,
         credit: 800,
     };
     const NEVER: u64 = ProtocolLimits::NEVER;
+    const JOINING: ProtocolLimits = ProtocolLimits { join_below: 70, read_from: NEVER, ..SHORT };
 
     fn routes() -> Vec<RouteFigures> {
         let limits = [
@@ -149,6 +158,7 @@ mod tests {
             ProtocolLimits { rtr_from: 101, reply_from: 101, read_from: NEVER, ..SHORT },
             ProtocolLimits { rtr_from: 0, reply_from: 0, zero_copy_from: NEVER, stream_from: NEVER, ..SHORT },
             ProtocolLimits { rtr_from: NEVER, first: 0, zero_copy_from: 0, ..SHORT },
+            JOINING,
         ];
         let figures =
             |limits| [(40, 16), (10, 10), (60, 16)].map(|(packet, first)| RouteFigures { limits, packet, first });
@@ -196,6 +206,17 @@ mod tests {
             methods("received in memory of MPI_Alloc_mem"),
             [(0, "eager"), (41, "eager stream"), (101, "remote write")]
         );
+    }
+
+    #[test]
+    fn many_sends_are_joined_where_the_device_joins() {
+        let rows = |limits| table(&RouteFigures { limits, packet: 40, first: 16 });
+        let joining = rows(JOINING);
+        let row = joining.iter().find(|row| row.situation == "one of many nonblocking sends").unwrap();
+        let begins: Vec<(u64, &str)> = row.methods[..3].iter().map(|(from, name)| (*from, &name[..])).collect();
+        let own = "eager stream, in one call where that measures faster";
+        assert_eq!(begins, [(0, "eager"), (1, "eager stream, joined with others"), (70, own)]);
+        assert!(rows(SHORT).iter().all(|row| row.situation != "one of many nonblocking sends"));
     }
 
     #[test]

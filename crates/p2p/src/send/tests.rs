@@ -183,12 +183,21 @@ fn a_push_that_finds_no_room_midway_ends_at_once_and_comes_whole() {
     assert!(lane.is_drained() && lane.core.engine.is_idle());
 }
 
-/// A device that sends whole messages in one call, except every third.
+/// A device that sends whole messages in one call, except every third, and delays those that it joins.
 struct StreamingDevice(Loopback);
 
 struct StreamingPort {
     inner: Box<dyn DevicePort>,
     asked: u32,
+    joined: Vec<JoinedMessage>,
+}
+
+struct JoinedMessage {
+    to: Peer,
+    header: Header,
+    prefix: Vec<u8>,
+    rest_header: Header,
+    bytes: Vec<u8>,
 }
 
 impl Device for StreamingDevice {
@@ -205,16 +214,18 @@ impl Device for StreamingDevice {
     }
 
     fn port(&self, lane: LaneId) -> Box<dyn DevicePort> {
-        Box::new(StreamingPort { inner: self.0.port(lane), asked: 0 })
+        Box::new(StreamingPort { inner: self.0.port(lane), asked: 0, joined: Vec::new() })
     }
 }
 
 impl DevicePort for StreamingPort {
     fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: PayloadSource<'_>) -> Result<(), SendError> {
+        self.flush_pieces();
         self.inner.send(to, header, prefix, source)
     }
 
     fn send_stream(&mut self, to: Peer, header: Header, prefix: &[u8], rest_header: Header, mem: UserMem<'_>) -> bool {
+        self.flush_pieces();
         self.asked += 1;
         if self.asked.is_multiple_of(3) {
             return false;
@@ -227,7 +238,25 @@ impl DevicePort for StreamingPort {
         true
     }
 
+    fn join_stream(&mut self, to: Peer, header: Header, prefix: &[u8], rest_header: Header, mem: UserMem<'_>) -> bool {
+        let is_accepted = self.joined.len() < 20;
+        if is_accepted {
+            self.joined.push(JoinedMessage { to, header, prefix: prefix.to_vec(), rest_header, bytes: bytes_in(mem) });
+        }
+        is_accepted
+    }
+
+    fn flush_pieces(&mut self) {
+        for mut message in self.joined.drain(..) {
+            let JoinedMessage { to, header, ref prefix, rest_header, .. } = message;
+            self.inner.send(to, header, prefix, PayloadSource::None).expect("it has space");
+            let mem = UserMem::of_slice(&mut message.bytes);
+            self.inner.send(to, rest_header, &[], PayloadSource::Mem(mem)).expect("it has space");
+        }
+    }
+
     fn reserve(&mut self, to: Peer, len: usize) -> bool {
+        self.flush_pieces();
         self.inner.reserve(to, len)
     }
 
@@ -240,15 +269,64 @@ impl DevicePort for StreamingPort {
     }
 }
 
-/// Messages of the lengths for which the device has a method of its own go by it, or as others do, and stay in order.
-#[test]
-fn a_device_with_a_method_for_whole_messages_is_asked_first() {
+fn streaming_lane(limits: ProtocolLimits) -> LaneState<MinimalData> {
     let device = Box::new(StreamingDevice(Loopback::new(ME))) as Box<dyn Device>;
     let fabric = Fabric::new(vec![device], &Peers::Consecutive { first: Peer(0), len: 1 }).unwrap();
     let fabric = Box::leak(Box::new(fabric));
-    let limits = ProtocolLimits { stream_from: 40, ..LIMITS };
-    let mut lane: LaneState<MinimalData> =
-        LaneState::new(LaneId(0), fabric, limits, Counters::private(), |text| panic!("{text}"));
+    LaneState::new(LaneId(0), fabric, limits, Counters::private(), |text| panic!("{text}"))
+}
+
+/// Starts a nonblocking send to ourselves. Returns its request; None if it has ended already.
+fn isend(lane: &mut LaneState<MinimalData>, mem: UserMem<'static>, sync: bool) -> Option<u32> {
+    let to = target(ME);
+    if !sync && lane.isend_at_once(&to, mem) {
+        return None;
+    }
+    let request = insert(lane, ME);
+    lane.start_nonblocking(PendingSend { to, body: MessageMemory::Buffer(Buffer::Dense(mem)), sync, request });
+    Some(request)
+}
+
+/// The later messages of a run wait, all of them leave with the next progress, and none overtakes another one.
+#[test]
+fn the_messages_of_a_run_are_joined_and_stay_in_order() {
+    for sync_at in [None, Some(17), Some(30)] {
+        let mut lane = streaming_lane(ProtocolLimits { stream_from: 40, join_below: 70, ..LIMITS });
+        let lengths = [0, 1, 39, 40, 69, 70, 200];
+        let sent: Vec<_> = (0..35).map(|i| leaked(vec![i as u8 + 1; lengths[i % lengths.len()]])).collect();
+        let is_open =
+            |lane: &mut LaneState<MinimalData>, request: &u32| lane.core.requests.get(*request).outcome().is_none();
+        let mut requests = vec![];
+        for (i, &mem) in sent.iter().enumerate() {
+            requests.extend(isend(&mut lane, mem, sync_at == Some(i)));
+            assert!(i >= 8 || !lane.waiting_sends.has(ME), "message {i} waits, with {sync_at:?}");
+        }
+        assert!(lane.waiting_sends.has(ME) && requests.iter().any(|request| is_open(&mut lane, request)));
+        assert!(count(&lane, Counter::Joined) > 15);
+        assert!(!lane.send_at_once(&target(ME), sent[0]), "a later message would overtake them");
+        for (i, sent) in sent.iter().enumerate() {
+            let memory = leaked(vec![0; 200]);
+            let request = insert(&mut lane, ME);
+            let spec = MatchSpec { context: Context(0), source: Some(ME), tag: None };
+            lane.post(spec, Buffer::Dense(memory), request);
+            while is_open(&mut lane, &request) {
+                assert!(lane.progress(), "message {i} does not come");
+            }
+            let outcome = lane.core.requests.remove(request).outcome().unwrap();
+            assert_eq!(bytes_in(memory.slice(0, outcome.envelope.bytes as usize)), bytes_in(*sent), "message {i}");
+        }
+        while requests.iter().any(|request| is_open(&mut lane, request)) {
+            assert!(lane.progress());
+        }
+        assert_eq!(count(&lane, Counter::BytesSent), sent.iter().map(|mem| mem.len() as u64).sum::<u64>());
+        assert!(count(&lane, Counter::DeviceStreams) > 10 && lane.is_drained() && lane.core.engine.is_idle());
+    }
+}
+
+/// Messages of the lengths for which the device has a method of its own go by it, or as others do, and stay in order.
+#[test]
+fn a_device_with_a_method_for_whole_messages_is_asked_first() {
+    let mut lane = streaming_lane(ProtocolLimits { stream_from: 40, ..LIMITS });
     let to = target(ME);
     const TURNS: usize = 140;
     let length = |turn: usize| [0, 39, 40, 64, 65, 256, 257][turn % 7];

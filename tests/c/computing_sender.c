@@ -1,0 +1,31 @@
+/* COUNT keep|free FILE: rank 0 starts COUNT nonblocking sends, and calls no function of MPI until rank 1 has received all
+ * of them and made the file. */
+#include "test.h"
+
+enum { TAG = 5, BYTES = 100, MANY = 1000, PATIENCE_S = 20, LOOKS_PER_S = 1000 };
+
+int main(int argc, char **argv)
+{
+    static char out[MANY][BYTES], in[BYTES];
+    start(&argc, &argv);
+    int count = atoi(argv[1]), frees = !strcmp(argv[2], "free");
+    MPI_Request requests[MANY];
+    /* A connection is opened with the help of both ends. */
+    for (int i = 0; i < 100; i++) OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (me == 0) {
+        for (int i = 0; i < count; i++) {
+            OK(MPI_Isend(out[i], BYTES, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &requests[i]));
+            if (frees) OK(MPI_Request_free(&requests[i]));
+        }
+        for (int looks = 0; access(argv[3], F_OK); looks++) {
+            if (looks == PATIENCE_S * LOOKS_PER_S) FAIL("the messages have not arrived");
+            usleep(1000000 / LOOKS_PER_S);
+        }
+        if (!frees) OK(MPI_Waitall(count, requests, MPI_STATUSES_IGNORE));
+    } else {
+        for (int i = 0; i < count; i++) OK(MPI_Recv(in, BYTES, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        FILE *file = fopen(argv[3], "w");
+        CHECK(file && !fclose(file));
+    }
+    return finish();
+}
