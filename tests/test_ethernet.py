@@ -308,11 +308,14 @@ def test_runs_of_sends_are_joined_unless_that_is_switched_off(make, build):
         assert job.returncode == 0 and bool(re.search(r"messages that waited to be joined [1-9]", err)) == is_joined, err
 
 
-@pytest.mark.parametrize("count, kept, join", [("8", "keep", ""), ("20", "free", ""), ("16", "keep", "0")])
-def test_messages_of_a_sender_that_computes_arrive(make, build, tmp_path, count, kept, join):
-    """The first of a run, those whose requests were freed, and all of them if none may wait for others."""
+@pytest.mark.parametrize("count, way, join", [
+    ("8", "keep", ""), ("20", "free", ""), ("20", "test", ""), ("20", "slow", ""), ("16", "keep", "0"),
+])
+def test_messages_of_a_sender_that_computes_arrive(make, build, tmp_path, count, way, join):
+    """The first of a run, those whose requests were freed, those before a test that has its result at once, those between
+    which the program computes, and all of them if none may wait for others."""
     lab = make(hosts=2)
-    finished(lab, "-ppn", "1", build("computing_sender.c"), count, kept, str(tmp_path / "all"), env={"HAWSER_JOIN": join})
+    finished(lab, "-ppn", "1", build("computing_sender.c"), count, way, str(tmp_path / "all"), env={"HAWSER_JOIN": join})
 
 
 @pytest.mark.parametrize("mtu", [576, 9000])

@@ -1,5 +1,6 @@
-/* COUNT keep|free FILE: rank 0 starts COUNT nonblocking sends, and calls no function of MPI until rank 1 has received all
- * of them and made the file. */
+/* COUNT keep|free|test|slow FILE: rank 0 starts COUNT nonblocking sends, and calls no function of MPI until rank 1 has
+ * received all of them and made the file: it frees their requests before, tests the first one, computes between the
+ * sends, or does nothing. */
 #include "test.h"
 
 enum { TAG = 5, BYTES = 100, MANY = 1000, PATIENCE_S = 20, LOOKS_PER_S = 1000 };
@@ -8,7 +9,7 @@ int main(int argc, char **argv)
 {
     static char out[MANY][BYTES], in[BYTES];
     start(&argc, &argv);
-    int count = atoi(argv[1]), frees = !strcmp(argv[2], "free");
+    int count = atoi(argv[1]), frees = !strcmp(argv[2], "free"), flag;
     MPI_Request requests[MANY];
     /* A connection is opened with the help of both ends. */
     for (int i = 0; i < 100; i++) OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -16,7 +17,9 @@ int main(int argc, char **argv)
         for (int i = 0; i < count; i++) {
             OK(MPI_Isend(out[i], BYTES, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &requests[i]));
             if (frees) OK(MPI_Request_free(&requests[i]));
+            if (!strcmp(argv[2], "slow")) usleep(1000);
         }
+        if (!strcmp(argv[2], "test")) OK(MPI_Test(&requests[0], &flag, MPI_STATUS_IGNORE));
         for (int looks = 0; access(argv[3], F_OK); looks++) {
             if (looks == PATIENCE_S * LOOKS_PER_S) FAIL("the messages have not arrived");
             usleep(1000000 / LOOKS_PER_S);

@@ -23,7 +23,7 @@ pub struct DeviceLimits {
     /// Minimum length, in bytes, of an eager message that is worth `DevicePort::send_stream`; None if the device does
     /// not have it.
     pub stream_from: Option<usize>,
-    /// Longest message, in bytes, that `DevicePort::send_stream` may join with others; 0 if the device joins none.
+    /// Longest message, in bytes, that `DevicePort::join_stream` joins with others; 0 if the device joins none.
     pub join_max: usize,
     /// Minimum length of a buffer, in bytes, from which a remote read of the exposed buffer is better than a stream;
     /// None if a stream is always better.

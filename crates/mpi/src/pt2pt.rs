@@ -394,7 +394,8 @@ pub(crate) fn begin_sendrecv_replace(
     Ok((send, recv))
 }
 
-/// MPI_Cancel. A receive that no message has matched and a send that still waits for room are cancelled at once.
+/// MPI_Cancel. A receive that no message has matched, and a send that still waits for room or to be joined, are
+/// cancelled at once.
 /// Another send is cancelled only if its receiver confirms that. A generalized request calls its cancel function.
 pub fn request_cancel(handle: Handle) -> Result<()> {
     let process = process::get()?;

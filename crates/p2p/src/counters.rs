@@ -23,7 +23,7 @@ counters! {
     // This slot is next to Eager, so that the fast path of sends touches one cache line.
     BytesSent = "bytes sent", Bytes, "in all messages, by any method";
     EagerStreams = "messages streamed eagerly", Events,
-        "of more than one packet, sent without an RTS within the receiver's credit";
+        "of more than one packet, or joined with others, sent without an RTS within the receiver's credit";
     DeviceStreams = "messages streamed in one call", Events,
         "those of the streamed ones that a device sent by a method of its own: between hosts, by a TCP connection";
     Joined = "messages that waited to be joined", Events,
@@ -47,7 +47,7 @@ counters! {
     CtsSent = "CTSs sent", Events, "replies to an RTS that request the message's bytes";
     NoCredit = "eager messages without credit", Events,
         "messages of eager length sent with an RTS, because the receiver holds too many unexpected bytes";
-    WaitedForRoom = "messages that waited for the device", Events, "the device could not take them when they were sent";
+    WaitedForRoom = "messages that waited for the device", Events, "the device could not take them when they were sent, or one before them waited";
     Unexpected = "unexpected messages", Events, "arrived before their receive was posted, and were copied once more";
     InvalidPackets = "invalid packets dropped", Events, "packets of freed communicators, or of a peer that has ended";
     ShmSteps = "collective steps by flags", Events,

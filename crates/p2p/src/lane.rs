@@ -9,6 +9,7 @@
 
 use crate::buffer::Buffer;
 use crate::counters::Counter;
+use crate::joined_lanes::JoinedLanes;
 use crate::matching::method::{self, RestMethod};
 use crate::matching::{
     BufferKey, Effect, Engine, Envelope, OpId, OpOutcome, Packet, PayloadPlacement, PeerLimits, WholeOutcome,
@@ -16,7 +17,7 @@ use crate::matching::{
 use crate::message::{Destination, MessageMemory, PendingSend};
 use crate::peer_queues::PeerQueues;
 use crate::request::{RequestData, Requests};
-use crate::send_run::SendRun;
+use crate::send_run::{self, SendRun};
 use crate::wire;
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Class, Context, Lane as LaneId, Peer, UserMem};
@@ -33,10 +34,13 @@ const BURST: u32 = 16;
 pub struct LaneState<N: RequestData> {
     pub channel: Channel,
     pub core: LaneCore<N>,
-    /// Sends that wait for space at their devices.
+    /// Sends that wait for space at their devices, or to be joined with others.
     pub waiting_sends: PeerQueues<PendingSend>,
-    /// The run of nonblocking sends of which messages may wait there, too.
+    /// The run of nonblocking sends of which messages may wait there, too, and the lanes in which some do.
     pub(crate) send_run: SendRun,
+    pub(crate) joined: JoinedLanes,
+    /// The longest time between two sends that may be joined, in ns; 0: none waits to be joined.
+    pub(crate) join_gap_ns: u64,
 }
 
 /// The state of a lane except the channel, with the ports, and the waiting sends: so a port can deliver to it while
@@ -95,7 +99,14 @@ impl<N: RequestData> LaneState<N> {
             id,
             abort_out_of_memory,
         };
-        LaneState { channel: fabric.channel(id), core, waiting_sends: PeerQueues::default(), send_run: SendRun::NONE }
+        LaneState {
+            channel: fabric.channel(id),
+            core,
+            waiting_sends: PeerQueues::default(),
+            send_run: SendRun::NONE,
+            joined: JoinedLanes::default(),
+            join_gap_ns: send_run::GAP_MAX_NS,
+        }
     }
 
     /// Takes packets that have arrived, and sends what can be sent. Returns whether anything moved.
@@ -122,15 +133,23 @@ impl<N: RequestData> LaneState<N> {
     /// Polls only the peer whose packets are awaited. Returns whether any packet arrived.
     #[inline]
     pub fn progress_with(&mut self, peer: Peer) -> bool {
+        self.send_run.end();
+        let has_received = self.poll_peer(peer);
+        if has_received {
+            self.flush_effects();
+        }
+        has_received
+    }
+
+    /// Takes packets of one peer. Returns whether any arrived. The caller must flush the effects then.
+    #[inline]
+    pub(crate) fn poll_peer(&mut self, peer: Peer) -> bool {
         let mut packets = 0;
         while packets < BURST && self.channel.poll_from(peer, &mut self.core) {
             packets += 1;
             if !self.core.engine.expects(peer) {
                 break;
             }
-        }
-        if packets > 0 {
-            self.flush_effects();
         }
         packets > 0
     }
@@ -322,6 +341,10 @@ fn piece_len(limits: &hawser_device::DeviceLimits, total: u64, rest: usize) -> u
 }
 
 impl<N: RequestData> LaneCore<N> {
+    pub(crate) fn lane_id(&self) -> LaneId {
+        self.id
+    }
+
     /// Records the memory of `op` and the request that ends with it.
     pub fn bind(&mut self, op: OpId, body: MessageMemory, request: Option<u32>) {
         *self.slot(op) = OpSlot { body, request };

@@ -5,11 +5,13 @@
 //! calls (MPI: `process`); uses `lane`, `wait` and `progress_thread`.
 
 use crate::counters::{self, Counter};
+use crate::joined_lanes::JoinedLanes;
 use crate::lane::LaneState;
 use crate::matching::{PeerLimits, QueueLengths};
 use crate::progress_thread::ProgressThread;
 use crate::recv;
 use crate::request::RequestData;
+use crate::send_run;
 use hawser_base::lane_lock::{self, LaneCell};
 use hawser_base::{LANES, Lane as LaneId};
 use hawser_job::counters::Counters;
@@ -34,6 +36,8 @@ pub struct LanesConfig {
 pub struct Lanes<N: RequestData> {
     /// A bit for each lane in use. It is the first field because every call reads it.
     active: AtomicU32,
+    /// The lanes in which sends wait to be joined.
+    joined: JoinedLanes,
     /// The number of calls that polled the lanes and did not wait (`poll_others`). They are counted only if several
     /// threads of the application may use MPI.
     pub(crate) poll_calls: AtomicU32,
@@ -50,12 +54,18 @@ impl<N: RequestData> Lanes<N> {
     pub fn new(config: LanesConfig) -> Lanes<N> {
         let LanesConfig { fabric, limits, wait_policy, counters, progress_sleep, abort_out_of_memory } = config;
         let (contended, at) = counters.word(Counter::LaneContended as usize);
+        let joined = JoinedLanes::default();
+        // No send waits where a progress thread sends at once what a program has left.
+        let join_gap_ns = if progress_sleep.is_none() { send_run::GAP_MAX_NS } else { 0 };
         let lanes: [LaneState<N>; LANES] = std::array::from_fn(|i| {
-            LaneState::new(LaneId(i as u8), fabric, limits.clone(), counters.clone(), abort_out_of_memory)
+            let id = LaneId(i as u8);
+            let lane = LaneState::new(id, fabric, limits.clone(), counters.clone(), abort_out_of_memory);
+            LaneState { joined: joined.clone(), join_gap_ns, ..lane }
         });
         let queue_lengths = lanes.each_ref().map(|lane| lane.core.engine.queue_lengths().clone());
         Lanes {
             active: AtomicU32::new(0),
+            joined,
             poll_calls: AtomicU32::new(0),
             fabric,
             wait_policy,
@@ -75,6 +85,22 @@ impl<N: RequestData> Lanes<N> {
     pub fn active(&self) -> impl Iterator<Item = LaneId> + use<N> {
         let active = self.active.load(Relaxed); // partner: `activate`, which comes before any use of a lane
         (0..LANES as u8).filter(move |lane| active >> lane & 1 == 1).map(LaneId)
+    }
+
+    /// Starts the sends that wait to be joined, for a call that may complete without a poll.
+    #[inline(always)]
+    pub fn start_joined(&self) {
+        let bits = self.joined.bits();
+        if bits != 0 {
+            self.start_joined_in(bits);
+        }
+    }
+
+    #[cold]
+    fn start_joined_in(&self, bits: u32) {
+        for lane in (0..LANES as u8).filter(|lane| bits >> lane & 1 == 1) {
+            self.lane(LaneId(lane)).enter().flush_effects();
+        }
     }
 
     /// Marks a lane as used: threads that wait poll it from now on.

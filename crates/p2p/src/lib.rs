@@ -43,6 +43,7 @@
 
 pub mod buffer;
 pub mod counters;
+mod joined_lanes;
 pub mod lane;
 pub mod lanes;
 pub mod matching;

@@ -1,5 +1,5 @@
-//! Queues of items that wait for space at their devices: a queue for each peer, in order, and the list of peers whose
-//! queue is not empty.
+//! Queues of items that wait, for space at their devices or to be joined: a queue for each peer, in order, and the list
+//! of peers whose queue is not empty.
 //!
 //! The cost of one pass grows with the number of peers that have items, and not with the number of items that
 //! stay. Used by `lane` and `send`; uses no other module.

@@ -81,6 +81,7 @@ impl<N: RequestData> LaneState<N> {
         if self.is_long(peer, mem) || !self.is_idle() || !engine.may_recv_directly(spec.context, peer) {
             return None;
         }
+        self.send_run.end();
         let max_polls = max_polls();
         let (mut polls, mut is_local) = (0, Some(is_local));
         let LaneState { channel, core, .. } = &mut *self;

@@ -1,10 +1,11 @@
-//! Hands sends to the matching engine: at once, or after earlier sends that wait for space at the device.
+//! Hands sends to the matching engine: at once, or after earlier sends that wait.
 //!
 //! An eager message for which its device has no space waits here whole, as if the call had come later: it leaves as
-//! one packet when there is space, whereas a rendezvous takes three packets. Sends wait only for space, which a peer
-//! makes merely by polling. They do not wait for credit, which may return only when a later message is matched: a
-//! message without credit sends an RTS. No message overtakes an earlier one to its peer. Used by the user's calls
-//! (MPI: `pt2pt`, `persistent`, `bsend`, `collective`); uses `matching` and `transport::Channel`.
+//! one packet when there is space, whereas a rendezvous takes three packets. A nonblocking send may also wait to be
+//! joined with those behind it (`send_run`), at most until the program's next call that makes progress. Sends wait for
+//! space, which a peer makes merely by polling, and not for credit, which may return only when a later message is
+//! matched: a message without credit sends an RTS. No message overtakes an earlier one to its peer. Used by the user's
+//! calls (MPI: `pt2pt`, `persistent`, `bsend`, `collective`); uses `matching` and `transport::Channel`.
 
 use crate::buffer::Buffer;
 use crate::counters::Counter;
@@ -16,6 +17,7 @@ use crate::request::RequestData;
 use crate::wire;
 use hawser_base::{Class, Peer, UserMem};
 use hawser_device::{PREFIX_MAX, PayloadSource};
+use hawser_os::clock;
 
 impl<N: RequestData> LaneState<N> {
     /// Tries to complete a nonblocking send at once, as `send_at_once` does. Returns false if nothing was sent: the
@@ -31,42 +33,64 @@ impl<N: RequestData> LaneState<N> {
     /// Does the same for a message that may be joined with others.
     #[inline(never)]
     fn isend_in_run(&mut self, to: &Destination, mem: UserMem<'static>) -> bool {
-        if self.send_run.begin(to.peer) && !self.waiting_sends.is_empty() {
-            // Nothing is known to come behind the messages of the run before.
-            self.start_waiting_sends();
-        }
-        let sent = !self.send_run.must_join() && self.send_at_once(to, mem);
+        let now_ns = clock::now_ns();
+        self.continue_run(to.peer, now_ns);
+        let sent = !self.must_join() && self.send_at_once(to, mem);
         if sent {
-            self.send_run.record_sent();
+            self.send_run.record_sent(now_ns);
         }
         sent
+    }
+
+    /// Begins a run for a nonblocking send that does not belong to the one in progress. Nothing is known to come behind
+    /// the messages of the run before, so they leave.
+    fn continue_run(&mut self, peer: Peer, now_ns: u64) {
+        if self.send_run.is_over_for(peer, now_ns, self.join_gap_ns) {
+            if !self.waiting_sends.is_empty() {
+                self.flush_effects();
+            }
+            self.send_run.begin(peer, now_ns);
+        }
+    }
+
+    /// Returns whether the next message of the run waits.
+    fn must_join(&self) -> bool {
+        self.join_gap_ns > 0 && self.send_run.must_join()
     }
 
     /// Starts a nonblocking send for which `isend_at_once` was not called or has returned false. Every outcome, errors
     /// included, is reported by its request.
     pub fn start_nonblocking(&mut self, send: PendingSend) {
         let (peer, bytes) = (send.to.peer, send.body.bytes());
-        if send.sync || bytes >= self.core.engine.limits_of(peer).join_below {
+        let limits = self.core.engine.limits_of(peer);
+        let is_dense = matches!(send.body, MessageMemory::Buffer(Buffer::Dense(_)));
+        if send.sync || !is_dense || !method::is_joined(limits, bytes) {
             return self.start(send);
         }
-        self.send_run.begin(peer);
-        if !self.send_run.must_join() {
-            self.send_run.record_sent();
+        let (credit, now_ns) = (limits.credit, clock::now_ns());
+        self.continue_run(peer, now_ns);
+        if !self.must_join() {
+            self.send_run.record_sent(now_ns);
             return self.start(send);
         }
         self.core.counters.add(Counter::BytesSent as usize, bytes);
         self.core.counters.add(Counter::Joined as usize, 1);
         self.waiting_sends.push(peer, send);
-        if self.send_run.record_waiting(bytes) {
-            // The poll may return credit, without which the messages would be sent by rendezvous.
-            self.progress_with(peer);
-            self.start_waiting_sends();
+        self.joined.set(self.core.lane_id());
+        if self.send_run.record_waiting(bytes, credit, now_ns) {
+            // The poll may return credit, without which the messages would be sent by rendezvous. It does not end the
+            // run, which goes on with the next call.
+            self.poll_peer(peer);
+            self.flush_effects();
         }
     }
 
     /// Starts a send. Every outcome, errors included, is reported by its request.
     pub fn start(&mut self, send: PendingSend) {
         let (peer, bytes) = (send.to.peer, send.body.bytes());
+        if !self.waiting_sends.is_empty() {
+            self.flush_effects(); // the messages of a run, which are joined with no others now
+        }
         if method::polls_for_rtr(self.core.engine.limits_of(peer), bytes) {
             self.progress_with(peer);
         } else {
@@ -99,7 +123,7 @@ impl<N: RequestData> LaneState<N> {
         if bytes > limits.packet || bytes >= limits.stream_from {
             return self.send_stream_at_once(*to, mem);
         }
-        let sent = self.send_eager(to, mem, false);
+        let sent = self.send_eager(to, mem);
         if sent {
             self.core.counters.add(Counter::BytesSent as usize, bytes);
         }
@@ -107,19 +131,14 @@ impl<N: RequestData> LaneState<N> {
     }
 
     /// Sends a message in one packet, if there is credit and space for it and the peer has announced no receive by
-    /// RTR. Returns whether it was sent. `joins` is the same as in `send_device_stream`.
+    /// RTR. Returns whether it was sent.
     #[inline(always)]
-    fn send_eager(&mut self, to: &Destination, mem: UserMem<'static>, joins: bool) -> bool {
+    fn send_eager(&mut self, to: &Destination, mem: UserMem<'static>) -> bool {
         let bytes = mem.len() as u64;
         if !self.core.engine.fast_send(to.peer, bytes) {
             return false;
         }
-        let header = wire::eager(to.context, to.tag);
-        let sent = match joins && method::is_joined(self.core.engine.limits_of(to.peer), bytes) {
-            true => self.channel.send_piece(to.peer, header, &[], PayloadSource::Mem(mem), false),
-            false => self.channel.send_whole(to.peer, header, mem),
-        };
-        if sent {
+        if self.channel.send_whole(to.peer, wire::eager(to.context, to.tag), mem) {
             self.core.counters.add(Counter::Eager as usize, 1);
             return true;
         }
@@ -136,9 +155,7 @@ impl<N: RequestData> LaneState<N> {
     pub(crate) fn send_stream_at_once(&mut self, to: Destination, mem: UserMem<'static>) -> bool {
         let (peer, len, bytes) = (to.peer, mem.len(), mem.len() as u64);
         let limits = *self.core.engine.limits_of(peer);
-        if self.send_device_stream(&limits, to, mem, false)
-            || bytes <= limits.packet && self.send_eager(&to, mem, false)
-        {
+        if self.send_device_stream(&limits, to, mem, false) || bytes <= limits.packet && self.send_eager(&to, mem) {
             self.core.counters.add(Counter::BytesSent as usize, bytes);
             return true;
         }
@@ -207,8 +224,10 @@ impl<N: RequestData> LaneState<N> {
         true
     }
 
-    /// Starts waiting sends as far as their devices have space. Returns whether any began.
+    /// Starts waiting sends as far as their devices have space, and joins them where the device can. Returns whether
+    /// any began.
     pub fn start_waiting_sends(&mut self) -> bool {
+        self.joined.clear(self.core.lane_id());
         let mut has_begun = false;
         let mut waiting = std::mem::take(&mut self.waiting_sends);
         waiting.drain(|send| self.begin(send, true).inspect(|()| has_begun = true));
@@ -236,8 +255,7 @@ impl<N: RequestData> LaneState<N> {
         let limits = *self.core.engine.limits_of(to.peer);
         if let MessageMemory::Buffer(Buffer::Dense(mem)) = send.body
             && !send.sync
-            && (self.send_device_stream(&limits, to, mem, joins)
-                || bytes <= limits.packet && self.send_eager(&to, mem, joins))
+            && (self.send_device_stream(&limits, to, mem, joins) || bytes <= limits.packet && self.send_eager(&to, mem))
         {
             self.core.complete_send_now(send.request, &to, bytes, None);
             return Ok(());

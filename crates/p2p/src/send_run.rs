@@ -2,9 +2,10 @@
 //! leave together, by one system call, instead of one each.
 //!
 //! The messages of a run wait in the lane's queue of sends (`LaneState::waiting_sends`), with their requests open. They
-//! leave as soon as there are enough of them, and otherwise with the next call that makes progress or sends to another
-//! peer; a program makes one, because it has to complete their requests. The first messages of a run do not wait, so
-//! that a program that sends a few messages to each of its neighbours and then computes delays none of them.
+//! leave as soon as there are enough of them, and otherwise with the program's next call that makes progress, waits,
+//! tests, or starts a send that does not wait; a program makes one, because it has to complete their requests. The
+//! first messages of a run do not wait, so that a program that sends a few messages to each of its neighbours and then
+//! computes delays none of them.
 //!
 //! It sends nothing. Used by `send`; `lane` ends a run. Uses nothing.
 
@@ -22,19 +23,28 @@ const LONG_RUN: u32 = 2 * FIRST_SENDS;
 const JOINED_BYTES: u64 = 8 << 10;
 const JOINED_BYTES_MAX: u64 = 64 << 10;
 
-/// The number of waiting messages from which on they leave, however short they are: as many as one system call takes
+/// The number of waiting messages from which on they leave, however short they are: no more than one system call takes
 /// (`os::tcp::PIECES_MAX`), and half as many as a device may have sent without knowing that they arrived.
 const JOINED_SENDS_MAX: u32 = 60;
 
-/// If a device has joined no message of a run, as many runs as this number of doublings gives, at most, pass before
-/// messages wait for it again.
+/// The waiting messages leave when they have this part of the peer's credit, so that none of them lacks credit.
+const CREDIT_DIVISOR: u64 = 4;
+
+/// The longest time between two sends of a run, in ns. A program that computes between its sends wants each of them to
+/// leave; so many times is what a send of its own costs.
+pub const GAP_MAX_NS: u64 = 20_000;
+
+/// If the device has joined no message of a run, twice as many runs as after the time before pass before messages wait
+/// again: at most 1 << PASSED_RUNS_DOUBLINGS of them.
 const PASSED_RUNS_DOUBLINGS: u8 = 6;
 
 /// The run in progress, or the last one.
 pub struct SendRun {
     peer: Peer,
-    /// Whether the program has done something else than to send.
+    /// Whether the lane was polled since.
     has_ended: bool,
+    /// When its last message was sent.
+    last_ns: u64,
     /// The number of messages of the run, and of those at its beginning that do not wait.
     sends: u32,
     first_sends: u32,
@@ -53,6 +63,7 @@ impl SendRun {
     pub const NONE: SendRun = SendRun {
         peer: Peer::NONE,
         has_ended: true,
+        last_ns: 0,
         sends: 0,
         first_sends: FIRST_SENDS,
         waiting_sends: 0,
@@ -69,20 +80,19 @@ impl SendRun {
         self.has_ended = true;
     }
 
-    /// Begins a run, unless a message to `peer` belongs to the one in progress. Returns whether it did.
-    pub fn begin(&mut self, peer: Peer) -> bool {
-        let begins = self.has_ended || self.peer != peer;
-        if begins {
-            *self = SendRun { peer, has_ended: false, ..self.following(peer) };
-        }
-        begins
+    /// Returns whether a message to `peer` begins a run of its own. `gap_ns`: the longest time between two sends of a
+    /// run.
+    pub fn is_over_for(&self, peer: Peer, now_ns: u64, gap_ns: u64) -> bool {
+        self.has_ended || self.peer != peer || now_ns.saturating_sub(self.last_ns) > gap_ns
+    }
+
+    /// Begins a run to `peer`. No message of the run before waits any more.
+    pub fn begin(&mut self, peer: Peer, now_ns: u64) {
+        *self = SendRun { peer, has_ended: false, last_ns: now_ns, ..self.following(peer) };
     }
 
     /// Returns the state of a new run to `peer` behind this one.
     fn following(&self, peer: Peer) -> SendRun {
-        if self.peer != peer {
-            return SendRun::NONE;
-        }
         let SendRun { sends, has_joined, refusals, passed_runs, .. } = *self;
         let has_waited = sends > self.first_sends;
         if has_waited && !has_joined {
@@ -92,7 +102,8 @@ impl SendRun {
         if passed_runs > 1 {
             return SendRun { refusals, passed_runs: passed_runs - 1, first_sends: u32::MAX, ..SendRun::NONE };
         }
-        let first_sends = if has_joined && sends >= LONG_RUN { FIRST_SENDS_OF_STREAM } else { FIRST_SENDS };
+        let is_stream = self.peer == peer && has_joined && sends >= LONG_RUN;
+        let first_sends = if is_stream { FIRST_SENDS_OF_STREAM } else { FIRST_SENDS };
         SendRun { refusals: if has_joined { 0 } else { refusals }, first_sends, ..SendRun::NONE }
     }
 
@@ -102,16 +113,19 @@ impl SendRun {
     }
 
     /// Records a message that does not wait.
-    pub fn record_sent(&mut self) {
+    pub fn record_sent(&mut self, now_ns: u64) {
         self.sends = self.sends.saturating_add(1);
+        self.last_ns = now_ns;
     }
 
-    /// Records a message that waits. Returns whether the waiting messages must leave now.
-    pub fn record_waiting(&mut self, bytes: u64) -> bool {
-        self.sends = self.sends.saturating_add(1);
+    /// Records a message that waits. `credit`: what the peer gives, in bytes. Returns whether the waiting messages must
+    /// leave now.
+    pub fn record_waiting(&mut self, bytes: u64, credit: u64, now_ns: u64) -> bool {
+        self.record_sent(now_ns);
         self.waiting_bytes += bytes;
         self.waiting_sends += 1;
-        let is_enough = self.waiting_bytes >= self.joined_bytes || self.waiting_sends >= JOINED_SENDS_MAX;
+        let enough_bytes = self.joined_bytes.min(credit / CREDIT_DIVISOR);
+        let is_enough = self.waiting_bytes >= enough_bytes || self.waiting_sends >= JOINED_SENDS_MAX;
         if is_enough {
             (self.waiting_bytes, self.waiting_sends) = (0, 0);
             self.joined_bytes = (2 * self.joined_bytes).min(JOINED_BYTES_MAX);
@@ -131,21 +145,25 @@ mod tests {
 
     const A: Peer = Peer(3);
     const B: Peer = Peer(4);
+    const NOW_NS: u64 = 1 << 40;
+    const CREDIT: u64 = 4 << 20;
 
     /// Sends `count` messages of `bytes` bytes, and returns how many of them do not wait, and how many times those that
     /// wait leave.
     fn send(run: &mut SendRun, peer: Peer, count: u32, bytes: u64, joins: bool) -> (u32, u32) {
         let (mut at_once, mut leave) = (0, 0);
         for _ in 0..count {
-            run.begin(peer);
+            if run.is_over_for(peer, NOW_NS, GAP_MAX_NS) {
+                run.begin(peer, NOW_NS);
+            }
             if run.must_join() {
-                leave += u32::from(run.record_waiting(bytes));
+                leave += u32::from(run.record_waiting(bytes, CREDIT, NOW_NS));
                 if joins {
                     run.record_joined();
                 }
             } else {
                 at_once += 1;
-                run.record_sent();
+                run.record_sent(NOW_NS);
             }
         }
         (at_once, leave)
@@ -187,13 +205,30 @@ mod tests {
         assert_eq!(send(&mut run, A, FIRST_SENDS_OF_STREAM + messages as u32, 2048, true), (FIRST_SENDS_OF_STREAM, 5));
     }
 
-    /// A device that joins nothing delays nothing but a run now and then.
+    #[test]
+    fn a_program_that_computes_between_its_sends_waits_for_none() {
+        let mut run = SendRun::NONE;
+        send(&mut run, A, 40, 100, true);
+        assert!(run.must_join() && !run.is_over_for(A, NOW_NS + GAP_MAX_NS, GAP_MAX_NS));
+        assert!(run.is_over_for(A, NOW_NS + GAP_MAX_NS + 1, GAP_MAX_NS) && run.is_over_for(B, NOW_NS, GAP_MAX_NS));
+    }
+
+    #[test]
+    fn little_credit_lets_messages_leave_earlier() {
+        let mut run = SendRun::NONE;
+        send(&mut run, A, FIRST_SENDS, 100, true);
+        let leave: Vec<bool> = (0..8).map(|_| run.record_waiting(1000, 8000, NOW_NS)).collect();
+        assert_eq!(leave, [false, true, false, true, false, true, false, true]);
+    }
+
+    /// A device that joins nothing delays nothing but a run now and then, to whichever peers they are.
     #[test]
     fn runs_that_are_not_joined_are_tried_ever_more_seldom() {
         let mut run = SendRun::NONE;
         let mut waited = vec![];
         for number in 0..400 {
-            if send(&mut run, A, 64, 100, false).0 < 64 {
+            let peer = [A, B, A][number as usize % 3];
+            if send(&mut run, peer, 64, 100, false).0 < 64 {
                 waited.push(number);
             }
             run.end();

@@ -62,6 +62,8 @@ pub struct DirectReceiver {
     /// Whether there is a backlog.
     has_backlog: bool,
     part: Option<MessagePart>,
+    /// The whole length of the part, in bytes.
+    part_len: u64,
     /// Direct packets, and the bytes taken, since the last report of the position.
     unreported_packets: u64,
     reported: u64,
@@ -85,6 +87,7 @@ impl DirectReceiver {
             short_bytes: SHORT_BYTES,
             has_backlog: false,
             part: None,
+            part_len: 0,
             unreported_packets: 0,
             reported: 0,
             is_queried: false,
@@ -181,10 +184,12 @@ impl DirectReceiver {
         self.short_bytes = if self.has_backlog { (2 * self.short_bytes).min(AHEAD_BYTES_MAX) } else { SHORT_BYTES };
     }
 
-    /// Records that more bytes have arrived than those of the part, whose message may count as short then.
+    /// Records that more bytes have arrived than those of the part. Its message may count as short then, if none of it
+    /// was taken.
     pub fn record_backlog(&mut self) {
         self.has_backlog = true;
-        self.expects_short |= self.part.is_some_and(|part| part.left <= self.short_max() as u64);
+        let is_short = |part: MessagePart| part.left == self.part_len && part.left <= self.short_max() as u64;
+        self.expects_short |= self.part.is_some_and(is_short);
     }
 
     /// Returns the length of the longest message that counts as short, in bytes.
@@ -204,6 +209,7 @@ impl DirectReceiver {
         if kind != PartKind::Packet {
             self.expects_short = len <= self.short_max() as u64;
         }
+        self.part_len = len;
         self.part = Some(MessagePart { kind, lane, header, after, left: len, prefix_crc });
         Some((true, report))
     }

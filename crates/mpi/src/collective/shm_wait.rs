@@ -77,6 +77,7 @@ fn complete(
     if let Some(peer) = shm.lost_process {
         return Err(exited_error(process, peer));
     }
+    process.lanes().start_joined();
     let mut result = poll(shm, &mut phase);
     if result.is_none() && !process.wait_policy().is_oversubscribed() && !is_multithreaded() {
         // These polls come before the wait loop, because the loop's first iterations read the clock and check for
