@@ -33,11 +33,10 @@ impl<N: RequestData> LaneState<N> {
     /// Does the same for a message that may be joined with others.
     #[inline(never)]
     fn isend_in_run(&mut self, to: &Destination, mem: UserMem<'static>) -> bool {
-        let now_ns = clock::now_ns();
-        self.continue_run(to.peer, now_ns);
+        self.continue_run(to.peer, clock::now_ns());
         let sent = !self.must_join() && self.send_at_once(to, mem);
         if sent {
-            self.send_run.record_sent(now_ns);
+            self.send_run.record_sent(clock::now_ns());
         }
         sent
     }
@@ -67,22 +66,23 @@ impl<N: RequestData> LaneState<N> {
         if send.sync || !is_dense || !method::is_joined(limits, bytes) {
             return self.start(send);
         }
-        let (credit, now_ns) = (limits.credit, clock::now_ns());
-        self.continue_run(peer, now_ns);
+        let credit = limits.credit;
+        self.continue_run(peer, clock::now_ns());
         if !self.must_join() {
-            self.send_run.record_sent(now_ns);
-            return self.start(send);
+            self.start(send);
+            return self.send_run.record_sent(clock::now_ns());
         }
         self.core.counters.add(Counter::BytesSent as usize, bytes);
         self.core.counters.add(Counter::Joined as usize, 1);
         self.waiting_sends.push(peer, send);
         self.joined.set(self.core.lane_id());
-        if self.send_run.record_waiting(bytes, credit, now_ns) {
+        if self.send_run.record_waiting(bytes, credit) {
             // The poll may return credit, without which the messages would be sent by rendezvous. It does not end the
             // run, which goes on with the next call.
             self.poll_peer(peer);
             self.flush_effects();
         }
+        self.send_run.record_end(clock::now_ns());
     }
 
     /// Starts a send. Every outcome, errors included, is reported by its request.

@@ -30,8 +30,8 @@ const JOINED_SENDS_MAX: u32 = 60;
 /// The waiting messages leave when they have this part of the peer's credit, so that none of them lacks credit.
 const CREDIT_DIVISOR: u64 = 4;
 
-/// The longest time between two sends of a run, in ns. A program that computes between its sends wants each of them to
-/// leave; so many times is what a send of its own costs.
+/// The longest time from the end of one send of a run to the next one, in ns. A program that computes for longer between
+/// its sends wants each of them to leave. A send of its own costs 3 to 10 us.
 pub const GAP_MAX_NS: u64 = 20_000;
 
 /// If the device has joined no message of a run, twice as many runs as after the time before pass before messages wait
@@ -43,7 +43,7 @@ pub struct SendRun {
     peer: Peer,
     /// Whether the lane was polled since.
     has_ended: bool,
-    /// When its last message was sent.
+    /// When the call for its last message ended.
     last_ns: u64,
     /// The number of messages of the run, and of those at its beginning that do not wait.
     sends: u32,
@@ -112,16 +112,21 @@ impl SendRun {
         self.sends >= self.first_sends
     }
 
-    /// Records a message that does not wait.
+    /// Records a message that did not wait, at the end of its call.
     pub fn record_sent(&mut self, now_ns: u64) {
         self.sends = self.sends.saturating_add(1);
+        self.record_end(now_ns);
+    }
+
+    /// Records the end of the call for a message.
+    pub fn record_end(&mut self, now_ns: u64) {
         self.last_ns = now_ns;
     }
 
     /// Records a message that waits. `credit`: what the peer gives, in bytes. Returns whether the waiting messages must
     /// leave now.
-    pub fn record_waiting(&mut self, bytes: u64, credit: u64, now_ns: u64) -> bool {
-        self.record_sent(now_ns);
+    pub fn record_waiting(&mut self, bytes: u64, credit: u64) -> bool {
+        self.sends = self.sends.saturating_add(1);
         self.waiting_bytes += bytes;
         self.waiting_sends += 1;
         let enough_bytes = self.joined_bytes.min(credit / CREDIT_DIVISOR);
@@ -157,7 +162,7 @@ mod tests {
                 run.begin(peer, NOW_NS);
             }
             if run.must_join() {
-                leave += u32::from(run.record_waiting(bytes, CREDIT, NOW_NS));
+                leave += u32::from(run.record_waiting(bytes, CREDIT));
                 if joins {
                     run.record_joined();
                 }
@@ -217,7 +222,7 @@ mod tests {
     fn little_credit_lets_messages_leave_earlier() {
         let mut run = SendRun::NONE;
         send(&mut run, A, FIRST_SENDS, 100, true);
-        let leave: Vec<bool> = (0..8).map(|_| run.record_waiting(1000, 8000, NOW_NS)).collect();
+        let leave: Vec<bool> = (0..8).map(|_| run.record_waiting(1000, 8000)).collect();
         assert_eq!(leave, [false, true, false, true, false, true, false, true]);
     }
 
