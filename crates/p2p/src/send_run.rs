@@ -30,8 +30,8 @@ const JOINED_SENDS_MAX: u32 = 60;
 /// The waiting messages leave when they have this part of the peer's credit, so that none of them lacks credit.
 const CREDIT_DIVISOR: u64 = 4;
 
-/// The longest time from the end of one send of a run to the next one, in ns. A program that computes for longer between
-/// its sends wants each of them to leave. A send of its own costs 3 to 10 us.
+/// The longest time from the end of one send of a run to the next one, in ns. A program that computes for longer
+/// between its sends wants each of them to leave. A send of its own costs 3 to 10 us.
 pub const GAP_MAX_NS: u64 = 20_000;
 
 /// If the device has joined no message of a run, twice as many runs as after the time before pass before messages wait
