@@ -205,6 +205,7 @@ fn begin_recv(process: &'static Process, buf: &BufferArg, source: i32, tag: i32,
 #[inline(always)]
 pub fn recv(buf: &BufferArg, source: i32, tag: i32, comm: Handle) -> Result<Status> {
     let process = process::get()?;
+    process.lanes().start_joined();
     match recv_fast(process, buf, source, tag, comm) {
         Some(status) => Ok(status),
         None => recv_checked(process, buf, source, tag, comm),
@@ -291,6 +292,7 @@ pub fn sendrecv(
     comm: Handle,
 ) -> Result<Status> {
     let process = process::get()?;
+    process.lanes().start_joined();
     if let Some(result) = sendrecv_fast(process, out, dest, send_tag, into, source, recv_tag, comm) {
         return result;
     }

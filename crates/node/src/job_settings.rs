@@ -55,6 +55,7 @@ mod tests {
             "HAWSER_FIRST",
             "HAWSER_RTR",
             "HAWSER_OFFER_FROM",
+            "HAWSER_JOIN",
             "HAWSER_SPIN",
             "HAWSER_YIELD",
             "HAWSER_PROGRESS",

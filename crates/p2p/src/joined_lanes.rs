@@ -23,9 +23,14 @@ impl JoinedLanes {
 
     /// Records that none does.
     pub fn clear(&self, lane: Lane) {
-        if self.0.load(Relaxed) >> lane.0 & 1 == 1 {
+        if self.has(lane) {
             self.0.fetch_and(!(1 << lane.0), Relaxed); // partner: `bits`
         }
+    }
+
+    /// Returns whether one does.
+    pub fn has(&self, lane: Lane) -> bool {
+        self.bits() >> lane.0 & 1 == 1
     }
 
     /// Returns the bits of all lanes.

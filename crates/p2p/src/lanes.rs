@@ -89,7 +89,7 @@ impl<N: RequestData> Lanes<N> {
 
     /// Starts the sends that wait to be joined, for a call that may complete without a poll.
     #[inline(always)]
-    pub fn start_joined(&self) {
+    pub fn start_joined(&'static self) {
         let bits = self.joined.bits();
         if bits != 0 {
             self.start_joined_in(bits);
@@ -97,9 +97,12 @@ impl<N: RequestData> Lanes<N> {
     }
 
     #[cold]
-    fn start_joined_in(&self, bits: u32) {
-        for lane in (0..LANES as u8).filter(|lane| bits >> lane & 1 == 1) {
-            self.lane(LaneId(lane)).enter().flush_effects();
+    fn start_joined_in(&'static self, bits: u32) {
+        for lane in (0..LANES as u8).filter(|lane| bits >> lane & 1 == 1).map(LaneId) {
+            let mut guard = self.lane(lane).enter_as_non_owner();
+            guard.flush_effects();
+            self.joined.clear(lane);
+            self.leave(lane, guard);
         }
     }
 

@@ -24,7 +24,8 @@ impl<N: RequestData> LaneState<N> {
     /// caller must use `start_nonblocking` then.
     #[inline(always)]
     pub fn isend_at_once(&mut self, to: &Destination, mem: UserMem<'static>) -> bool {
-        if (mem.len() as u64) < self.core.engine.limits_of(to.peer).join_below {
+        let may_join = (mem.len() as u64) < self.core.engine.limits_of(to.peer).join_below;
+        if may_join && !mem.is_empty() && self.join_gap_ns > 0 {
             return self.isend_in_run(to, mem);
         }
         self.send_at_once(to, mem)
@@ -34,7 +35,7 @@ impl<N: RequestData> LaneState<N> {
     #[inline(never)]
     fn isend_in_run(&mut self, to: &Destination, mem: UserMem<'static>) -> bool {
         self.continue_run(to.peer, clock::now_ns());
-        let sent = !self.must_join() && self.send_at_once(to, mem);
+        let sent = !self.send_run.must_join() && self.send_at_once(to, mem);
         if sent {
             self.send_run.record_sent(clock::now_ns());
         }
@@ -45,16 +46,16 @@ impl<N: RequestData> LaneState<N> {
     /// the messages of the run before, so they leave.
     fn continue_run(&mut self, peer: Peer, now_ns: u64) {
         if self.send_run.is_over_for(peer, now_ns, self.join_gap_ns) {
-            if !self.waiting_sends.is_empty() {
-                self.flush_effects();
-            }
+            self.start_joined();
             self.send_run.begin(peer, now_ns);
         }
     }
 
-    /// Returns whether the next message of the run waits.
-    fn must_join(&self) -> bool {
-        self.join_gap_ns > 0 && self.send_run.must_join()
+    /// Starts the sends that wait to be joined, without others.
+    fn start_joined(&mut self) {
+        if self.joined.has(self.core.lane_id()) {
+            self.flush_effects();
+        }
     }
 
     /// Starts a nonblocking send for which `isend_at_once` was not called or has returned false. Every outcome, errors
@@ -63,12 +64,12 @@ impl<N: RequestData> LaneState<N> {
         let (peer, bytes) = (send.to.peer, send.body.bytes());
         let limits = self.core.engine.limits_of(peer);
         let is_dense = matches!(send.body, MessageMemory::Buffer(Buffer::Dense(_)));
-        if send.sync || !is_dense || !method::is_joined(limits, bytes) {
+        if send.sync || !is_dense || !method::is_joined(limits, bytes) || self.join_gap_ns == 0 {
             return self.start(send);
         }
         let credit = limits.credit;
         self.continue_run(peer, clock::now_ns());
-        if !self.must_join() {
+        if !self.send_run.must_join() {
             self.start(send);
             return self.send_run.record_sent(clock::now_ns());
         }
@@ -88,9 +89,7 @@ impl<N: RequestData> LaneState<N> {
     /// Starts a send. Every outcome, errors included, is reported by its request.
     pub fn start(&mut self, send: PendingSend) {
         let (peer, bytes) = (send.to.peer, send.body.bytes());
-        if !self.waiting_sends.is_empty() {
-            self.flush_effects(); // the messages of a run, which are joined with no others now
-        }
+        self.start_joined();
         if method::polls_for_rtr(self.core.engine.limits_of(peer), bytes) {
             self.progress_with(peer);
         } else {
@@ -228,6 +227,7 @@ impl<N: RequestData> LaneState<N> {
     /// any began.
     pub fn start_waiting_sends(&mut self) -> bool {
         self.joined.clear(self.core.lane_id());
+        self.send_run.record_left();
         let mut has_begun = false;
         let mut waiting = std::mem::take(&mut self.waiting_sends);
         waiting.drain(|send| self.begin(send, true).inspect(|()| has_begun = true));

@@ -132,10 +132,15 @@ impl SendRun {
         let enough_bytes = self.joined_bytes.min(credit / CREDIT_DIVISOR);
         let is_enough = self.waiting_bytes >= enough_bytes || self.waiting_sends >= JOINED_SENDS_MAX;
         if is_enough {
-            (self.waiting_bytes, self.waiting_sends) = (0, 0);
+            self.record_left();
             self.joined_bytes = (2 * self.joined_bytes).min(JOINED_BYTES_MAX);
         }
         is_enough
+    }
+
+    /// Records that the waiting messages leave.
+    pub fn record_left(&mut self) {
+        (self.waiting_bytes, self.waiting_sends) = (0, 0);
     }
 
     /// Records that the device has joined a message of the run with others.

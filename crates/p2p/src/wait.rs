@@ -25,6 +25,7 @@ impl<N: RequestData> Lanes<N> {
         reason: impl Fn() -> OwnedWaitReason,
         mut done: impl FnMut(&mut LaneState<N>) -> Option<R>,
     ) -> R {
+        self.start_joined();
         // The first variable is dropped last. Its drop gives pending operations back to the progress thread and arms
         // the doorbell for it; the drop of `wait` may disarm the doorbell, and so must come before.
         let mut wait_guard = None;

@@ -116,6 +116,7 @@ impl ScheduleRun {
         shm: &mut Option<ShmCollective>,
         call: &'static str,
     ) -> Result<()> {
+        process.lanes().start_joined();
         loop {
             match self.advance(process, scope, shm, true) {
                 RunProgress::Ended => return result(self),
