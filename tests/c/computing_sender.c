@@ -1,6 +1,6 @@
-/* COUNT keep|free|test|receive FILE: rank 0 starts COUNT nonblocking sends, and calls no function of MPI until rank 1 has
- * received all of them and made the file. Before, it frees their requests, tests the first one, receives a message of
- * another communicator that is there already, or does nothing. */
+/* COUNT keep|free|test|receive FILE: rank 0 starts COUNT nonblocking sends, and calls no function of MPI until rank 1
+ * has received all of them and made the file. Before, it frees their requests, tests the first one, receives a message
+ * of another communicator that is there already, or does nothing. */
 #include "test.h"
 
 enum { TAG = 5, BYTES = 100, MANY = 1000, PATIENCE_S = 20, LOOKS_PER_S = 1000 };

@@ -729,7 +729,7 @@ impl EtherPort {
         to: Peer,
         (header, prefix): (Header, &[u8]),
         (rest_header, mem): (Header, UserMem<'_>),
-        send: impl Fn(&mut DirectConnections, u32, &DirectPacket<'_>, UserMem, u64, (&mut Endpoint, &mut PortSet)) -> bool,
+        send: direct::SendPacketFn,
     ) -> bool {
         let mut state = lock(&self.state);
         if state.peer_drain.has_ended(to) {

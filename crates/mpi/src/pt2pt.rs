@@ -204,8 +204,7 @@ fn begin_recv(process: &'static Process, buf: &BufferArg, source: i32, tag: i32,
 /// MPI_Recv. The status describes the message even if the receive failed; `Status::check` returns the error.
 #[inline(always)]
 pub fn recv(buf: &BufferArg, source: i32, tag: i32, comm: Handle) -> Result<Status> {
-    let process = process::get()?;
-    process.lanes().start_joined();
+    let process = wait::completing()?;
     match recv_fast(process, buf, source, tag, comm) {
         Some(status) => Ok(status),
         None => recv_checked(process, buf, source, tag, comm),
@@ -291,8 +290,7 @@ pub fn sendrecv(
     recv_tag: i32,
     comm: Handle,
 ) -> Result<Status> {
-    let process = process::get()?;
-    process.lanes().start_joined();
+    let process = wait::completing()?;
     if let Some(result) = sendrecv_fast(process, out, dest, send_tag, into, source, recv_tag, comm) {
         return result;
     }
@@ -450,7 +448,7 @@ pub fn request_free(handle: Handle) -> Result<()> {
     let index = lane.core.requests.find(handle)?;
     // This may be the program's last call for a long time, so the message of a send waits for no others
     // (`p2p::send_run`).
-    lane.flush_effects();
+    lane.start_joined();
     let request = lane.core.requests.get(index);
     let is_introducing = request.data.partitioned().map(|partitioned| partitioned.is_introduction_pending());
     match (request.data.kind, &request.state) {

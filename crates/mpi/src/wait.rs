@@ -209,11 +209,19 @@ fn poll(process: &'static Process, handle: &mut Handle, disposition: Disposition
     Ok(PollResult::Ended(completed))
 }
 
+/// Returns the process for a call that may complete without a poll, and starts the sends that wait to be joined: what
+/// the program waits for may be the reply to one of them.
+#[inline(always)]
+pub(crate) fn completing() -> Result<&'static Process> {
+    let process = process::get()?;
+    process.lanes().start_joined();
+    Ok(process)
+}
+
 /// MPI_Wait.
 #[inline]
 pub fn wait(name: &'static str, handle: &mut Handle) -> Result<Completed> {
-    let process = process::get()?;
-    process.lanes().start_joined();
+    let process = completing()?;
     wait_for(process, name, handle)
 }
 
@@ -269,8 +277,7 @@ fn end_unsuccessful(process: &'static Process, handle: &mut Handle) -> Result<Co
 
 /// MPI_Test and MPI_Request_get_status. None: the operation has not ended.
 pub fn test(handle: &mut Handle, disposition: Disposition) -> Result<Option<Completed>> {
-    let process = process::get()?;
-    process.lanes().start_joined();
+    let process = completing()?;
     let mut ended = poll(process, handle, disposition)?.into_completed();
     if ended.is_none() {
         process.lanes().poll_others(NO_LANE);
@@ -298,8 +305,7 @@ pub(crate) fn count_poll(process: &'static Process, is_found: bool, name: &str, 
 
 /// MPI_Waitall. It calls `each` with the index and the result of every request, in order.
 pub fn waitall(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) -> Result<()> {
-    let process = process::get()?;
-    process.lanes().start_joined();
+    let process = completing()?;
     check_all(handles)?;
     let _attending = process.lanes().begin_wait(); // once for the call, not for each request
     for (i, handle) in handles.iter_mut().enumerate() {
@@ -314,8 +320,7 @@ pub fn testall(
     disposition: Disposition,
     mut each: impl FnMut(usize, Completed),
 ) -> Result<bool> {
-    let process = process::get()?;
-    process.lanes().start_joined();
+    let process = completing()?;
     check_all(handles)?;
     let mut ended = all_ended(process, handles)?;
     if !ended {
@@ -371,8 +376,7 @@ fn poll_any(process: &'static Process, handles: &mut [Handle], disposition: Disp
 
 /// MPI_Testany and MPI_Request_get_status_any.
 pub fn testany(handles: &mut [Handle], disposition: Disposition) -> Result<AnyResult> {
-    let process = process::get()?;
-    process.lanes().start_joined();
+    let process = completing()?;
     check_all(handles)?;
     let mut found = poll_any(process, handles, disposition)?;
     if let AnyResult::Pending = found {
@@ -386,8 +390,7 @@ pub fn testany(handles: &mut [Handle], disposition: Disposition) -> Result<AnyRe
 
 /// MPI_Waitany. The result is never `Pending`.
 pub fn waitany(handles: &mut [Handle]) -> Result<AnyResult> {
-    let process = process::get()?;
-    process.lanes().start_joined();
+    let process = completing()?;
     check_all(handles)?;
     let _attending = process.lanes().begin_wait();
     let mut idle = process.wait_policy().begin_wait();
@@ -408,8 +411,7 @@ pub fn testsome(
     disposition: Disposition,
     each: impl FnMut(usize, Completed),
 ) -> Result<Option<usize>> {
-    let process = process::get()?;
-    process.lanes().start_joined();
+    let process = completing()?;
     check_all(handles)?;
     process.lanes().poll_others(NO_LANE);
     let found = poll_some(process, handles, disposition, each)?;
@@ -439,8 +441,7 @@ fn poll_some(
 
 /// MPI_Waitsome: as `testsome`, but waits until at least one request has ended, if any is active.
 pub fn waitsome(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) -> Result<Option<usize>> {
-    let process = process::get()?;
-    process.lanes().start_joined();
+    let process = completing()?;
     check_all(handles)?;
     let _attending = process.lanes().begin_wait();
     let mut idle = process.wait_policy().begin_wait();

@@ -95,9 +95,9 @@ pub static JOIN: Param = Param {
     name: "HAWSER_JOIN",
     kind: ParamKind::Bytes { min: 0, max: 1 << 40 },
     default: "",
-    help: "longest message, in bytes, that is joined with others if a program starts many nonblocking sends to a peer on \
-           another host one after another; later ones may leave only with the next MPI call that waits, tests or \
-           sends otherwise; 0: none; empty: the longest that the device joins; without effect with HAWSER_PROGRESS",
+    help: "longest message, in bytes, that is joined with others if a program starts many nonblocking sends to a peer \
+           on another host one after another; later ones may leave only with the next MPI call that waits, tests, \
+           receives or sends otherwise; 0: none; empty: the longest that the device joins; without effect with HAWSER_PROGRESS",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_TUNER_DETAIL,
     read: ReadTime::AtStart,

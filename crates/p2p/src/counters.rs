@@ -47,7 +47,8 @@ counters! {
     CtsSent = "CTSs sent", Events, "replies to an RTS that request the message's bytes";
     NoCredit = "eager messages without credit", Events,
         "messages of eager length sent with an RTS, because the receiver holds too many unexpected bytes";
-    WaitedForRoom = "messages that waited for the device", Events, "the device could not take them when they were sent, or one before them waited";
+    WaitedForRoom = "messages that waited for the device", Events,
+        "the device could not take them when they were sent, or one before them waited";
     Unexpected = "unexpected messages", Events, "arrived before their receive was posted, and were copied once more";
     InvalidPackets = "invalid packets dropped", Events, "packets of freed communicators, or of a peer that has ended";
     ShmSteps = "collective steps by flags", Events,

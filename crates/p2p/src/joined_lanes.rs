@@ -1,9 +1,9 @@
 //! The lanes in which sends wait to be joined, so that calls that complete without a poll find them at the cost of one
 //! load.
 //!
-//! Such calls are tests and waits for what has ended already, and collectives by flags. A program that makes no others
-//! would otherwise keep a message for ever whose reply it wants. It sends nothing. Used by `lanes`, `lane` and `send`;
-//! uses nothing.
+//! Such calls are tests and waits for what has ended already, receives of what is there, and collectives by flags. A
+//! program that makes no others would otherwise keep a message for ever whose reply it wants. It sends nothing. Used by
+//! `lanes`, `lane` and `send`; uses nothing.
 
 use hawser_base::Lane;
 use std::sync::Arc;

@@ -52,7 +52,7 @@ impl<N: RequestData> LaneState<N> {
     }
 
     /// Starts the sends that wait to be joined, without others.
-    fn start_joined(&mut self) {
+    pub fn start_joined(&mut self) {
         if self.joined.has(self.core.lane_id()) {
             self.flush_effects();
         }

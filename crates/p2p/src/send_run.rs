@@ -3,9 +3,9 @@
 //!
 //! The messages of a run wait in the lane's queue of sends (`LaneState::waiting_sends`), with their requests open. They
 //! leave as soon as there are enough of them, and otherwise with the program's next call that makes progress, waits,
-//! tests, or starts a send that does not wait; a program makes one, because it has to complete their requests. The
-//! first messages of a run do not wait, so that a program that sends a few messages to each of its neighbours and then
-//! computes delays none of them.
+//! tests, receives, or starts a send that does not wait; a program makes one, because it has to complete their
+//! requests. The first messages of a run do not wait, so that a program that sends a few messages to each of its
+//! neighbours and then computes delays none of them.
 //!
 //! It sends nothing. Used by `send`; `lane` ends a run. Uses nothing.
 

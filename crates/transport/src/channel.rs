@@ -274,6 +274,14 @@ impl Channel {
         self.try_send(to, |port| port.send_piece(to, header, prefix, source, order_free))
     }
 
+    /// Returns the port to a peer for a send that a device may refuse; None if the peer has failed, or if packets wait
+    /// here, which must not be overtaken.
+    fn unblocked_port(&mut self, to: Peer) -> Option<&mut (dyn DevicePort + 'static)> {
+        let route = self.routes.route_to(to);
+        let is_free = !route.has_failed && route.backlog.is_empty();
+        is_free.then(|| &mut *self.ports[route.device as usize])
+    }
+
     /// Starts a zero-copy send of a stream (`DevicePort::send_zero_copy`). Returns false if the stream must be sent
     /// in pieces.
     pub fn send_zero_copy(
@@ -284,11 +292,7 @@ impl Channel {
         order_free: bool,
         token: u32,
     ) -> bool {
-        let route = self.routes.route_to(to);
-        // Packets that wait here must not be overtaken.
-        !route.has_failed
-            && route.backlog.is_empty()
-            && self.ports[route.device as usize].send_zero_copy(to, header, mem, order_free, token)
+        self.unblocked_port(to).is_some_and(|port| port.send_zero_copy(to, header, mem, order_free, token))
     }
 
     /// Sends a whole message at once, if the device has a method for that (`DevicePort::send_stream`). Returns false if
@@ -301,11 +305,7 @@ impl Channel {
         rest_header: Header,
         mem: UserMem<'_>,
     ) -> bool {
-        let route = self.routes.route_to(to);
-        // Packets that wait here must not be overtaken.
-        !route.has_failed
-            && route.backlog.is_empty()
-            && self.ports[route.device as usize].send_stream(to, header, prefix, rest_header, mem)
+        self.unblocked_port(to).is_some_and(|port| port.send_stream(to, header, prefix, rest_header, mem))
     }
 
     /// Does the same for a message that others follow at once, which the device may delay until `flush_pieces`.
@@ -317,10 +317,7 @@ impl Channel {
         rest_header: Header,
         mem: UserMem<'_>,
     ) -> bool {
-        let route = self.routes.route_to(to);
-        !route.has_failed
-            && route.backlog.is_empty()
-            && self.ports[route.device as usize].join_stream(to, header, prefix, rest_header, mem)
+        self.unblocked_port(to).is_some_and(|port| port.join_stream(to, header, prefix, rest_header, mem))
     }
 
     /// Sends the pieces that devices have delayed.

@@ -197,6 +197,11 @@ pub struct FoundMethods {
 /// The callback that takes a part of a message: peer, number of the lane, header, payload.
 pub type DirectDeliverFn<'a> = dyn FnMut(Peer, u8, Header, &mut SocketPayload<'_>) + 'a;
 
+/// A call that sends a direct packet (`send_packet`, `join_packet`): peer, packet, rest of the message, time in ns,
+/// link and ports.
+pub type SendPacketFn =
+    fn(&mut DirectConnections, u32, &DirectPacket<'_>, UserMem<'_>, u64, (&mut Endpoint, &mut PortSet)) -> bool;
+
 /// The direct connections of a rank.
 pub struct DirectConnections {
     key: JobKey,
