@@ -6,7 +6,7 @@
 use super::card_exchange::{self, EndpointParts, EndpointResult};
 use super::layer_entry::{Layer, LayerEntry};
 use super::message_assembly::MessageAssembly;
-use super::stall_timeout::{DRAIN_TIMEOUT, STALL_LIMIT, StallTimeout};
+use super::polled_wait::{DRAIN_TIMEOUT, PolledWait, STALL_LIMIT};
 use crate::pattern_driver::PatternEndpoint;
 use hawser_dev_ether::PortSet;
 use hawser_dev_ether::endpoint::{self, RUN_BYTES};
@@ -26,7 +26,7 @@ struct LinkEndpoint {
     peer: u32,
     sends: u32,
     assembly: MessageAssembly,
-    stall_timeout: StallTimeout,
+    wait: PolledWait,
 }
 
 pub fn open_local(entry: &LayerEntry) -> io::Result<Box<dyn Layer>> {
@@ -41,8 +41,8 @@ fn make(parts: EndpointParts) -> EndpointResult<LinkEndpoint> {
     let peer = 1 - parts.rank.me;
     let (endpoint, ends) = endpoint::with_ports(parts.ports, parts.cards, parts.rank);
     let card = ends.own_port_list().encode();
-    let stall_timeout = StallTimeout::new(STALL_LIMIT, "nothing arrives any more");
-    Ok((LinkEndpoint { endpoint, ends, peer, sends: 0, assembly: MessageAssembly::default(), stall_timeout }, card))
+    let wait = PolledWait::new(STALL_LIMIT, "nothing arrives any more");
+    Ok((LinkEndpoint { endpoint, ends, peer, sends: 0, assembly: MessageAssembly::default(), wait }, card))
 }
 
 /// A piece as it is put into a frame.
@@ -153,6 +153,7 @@ impl PatternEndpoint for LinkEndpoint {
     fn exchange(&mut self, out: &mut [u8], into: &mut [u8]) -> io::Result<()> {
         self.connect()?;
         let (mut sent, mut got) = (0, self.assembly.take_buffered(into));
+        self.wait.begin(out.len() + into.len());
         while sent < out.len() || got < into.len() {
             let before = (sent, got);
             if sent < out.len() {
@@ -162,7 +163,7 @@ impl PatternEndpoint for LinkEndpoint {
             if sent < out.len() || got < into.len() {
                 got += self.receive_frames(into);
             }
-            self.stall_timeout.count_poll(before != (sent, got))?;
+            self.wait.count_poll(before != (sent, got))?;
         }
         self.sends = self.sends.wrapping_add(u32::from(!out.is_empty()));
         self.assembly.message = self.assembly.message.wrapping_add(u32::from(!into.is_empty()));

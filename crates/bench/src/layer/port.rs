@@ -7,7 +7,7 @@
 
 use super::layer_entry::{Layer, LayerEntry};
 use super::message_assembly::MessageAssembly;
-use super::stall_timeout::StallTimeout;
+use super::polled_wait::PolledWait;
 use super::two_processes::{TwoProcesses, serve_tasks, start};
 use crate::pattern_driver::PatternEndpoint;
 use crate::worker::print_line;
@@ -224,7 +224,8 @@ impl PatternEndpoint for PortEndpoint {
 
     fn exchange(&mut self, out: &mut [u8], into: &mut [u8]) -> io::Result<()> {
         let (mut at, mut got) = (0, self.state.assembly.take_buffered(into));
-        let mut stall_timeout = StallTimeout::new(LOSS_TIMEOUT, "a frame was lost");
+        let mut wait = PolledWait::new(LOSS_TIMEOUT, "a frame was lost");
+        wait.begin(out.len() + into.len());
         while at < out.len() || got < into.len() {
             let before = (at, got, self.state.acknowledged);
             if at < out.len() {
@@ -234,7 +235,7 @@ impl PatternEndpoint for PortEndpoint {
             if at < out.len() || got < into.len() {
                 got += self.receive_frames(into);
             }
-            stall_timeout.count_poll(before != (at, got, self.state.acknowledged))?;
+            wait.count_poll(before != (at, got, self.state.acknowledged))?;
         }
         self.state.sends += u32::from(!out.is_empty());
         self.state.assembly.message += u32::from(!into.is_empty());

@@ -5,6 +5,7 @@
 use super::layer_entry::Layer;
 use super::message_assembly::MessageAssembly;
 use super::packet_receiver::{PacketReceiver, header};
+use super::polled_wait::{PolledWait, STALL_LIMIT};
 use super::two_threads::TwoThreads;
 use crate::pattern_driver::PatternEndpoint;
 use crate::sample;
@@ -20,6 +21,7 @@ struct ShmEndpoint {
     limits: DeviceLimits,
     sends: u32,
     assembly: MessageAssembly,
+    wait: PolledWait,
 }
 
 pub fn open() -> io::Result<Box<dyn Layer>> {
@@ -40,7 +42,9 @@ impl ShmEndpoint {
         let device = ShmDevice::new(segment.clone(), me as usize);
         let peer = Peer(1 - me);
         let limits = device.limits();
-        ShmEndpoint { peer, port: device.port(Lane(0)), limits, sends: 0, assembly: MessageAssembly::default() }
+        let wait = PolledWait::new(STALL_LIMIT, "the other thread neither sends nor receives");
+        let port = device.port(Lane(0));
+        ShmEndpoint { peer, port, limits, sends: 0, assembly: MessageAssembly::default(), wait }
     }
 }
 
@@ -63,7 +67,8 @@ fn send_piece(
 
 impl PatternEndpoint for ShmEndpoint {
     fn exchange(&mut self, out: &mut [u8], into: &mut [u8]) -> io::Result<()> {
-        let ShmEndpoint { peer, port, limits, sends, assembly } = self;
+        let ShmEndpoint { peer, port, limits, sends, assembly, wait } = self;
+        wait.begin(out.len() + into.len());
         let (is_sent, is_received) = (u32::from(!out.is_empty()), u32::from(!into.is_empty()));
         let (out, mut sent) = (UserMem::of_slice(out), 0);
         let mut packets = PacketReceiver::new(assembly, into);
@@ -77,6 +82,7 @@ impl PatternEndpoint for ShmEndpoint {
             if !packets.is_complete() {
                 moved |= port.poll_from(*peer, &mut packets);
             }
+            wait.count_poll(moved)?;
             if !moved {
                 std::hint::spin_loop();
             }

@@ -4,7 +4,7 @@
 
 use super::connect::{CONNECT_TIMEOUT, ConnectListener, Secret, connect};
 use super::layer_entry::{Layer, LayerEntry};
-use super::stall_timeout::{STALL_LIMIT, StallTimeout};
+use super::polled_wait::{PolledWait, STALL_LIMIT};
 use super::two_processes::{REMOTE_ADDRESS_VAR, TwoProcesses, serve_tasks, start};
 use crate::hex;
 use crate::pattern_driver::PatternEndpoint;
@@ -16,7 +16,7 @@ use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 
 struct TcpEndpoint {
     stream: TcpStream,
-    stall_timeout: StallTimeout,
+    wait: PolledWait,
 }
 
 impl TcpEndpoint {
@@ -24,7 +24,7 @@ impl TcpEndpoint {
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
         let cause = "the other end of the TCP connection neither sends nor receives";
-        Ok(TcpEndpoint { stream, stall_timeout: StallTimeout::new(STALL_LIMIT, cause) })
+        Ok(TcpEndpoint { stream, wait: PolledWait::new(STALL_LIMIT, cause) })
     }
 }
 
@@ -81,6 +81,7 @@ fn moved_bytes(result: io::Result<usize>) -> io::Result<usize> {
 impl PatternEndpoint for TcpEndpoint {
     fn exchange(&mut self, out: &mut [u8], into: &mut [u8]) -> io::Result<()> {
         let (mut sent, mut received) = (0, 0);
+        self.wait.begin(out.len() + into.len());
         while sent < out.len() || received < into.len() {
             let before = (sent, received);
             if sent < out.len() {
@@ -89,7 +90,7 @@ impl PatternEndpoint for TcpEndpoint {
             if received < into.len() {
                 received += moved_bytes(self.stream.read(&mut into[received..]))?;
             }
-            self.stall_timeout.count_poll(before != (sent, received))?;
+            self.wait.count_poll(before != (sent, received))?;
         }
         Ok(())
     }

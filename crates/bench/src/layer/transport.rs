@@ -8,8 +8,8 @@ use super::card_exchange::{self, EndpointParts, EndpointResult};
 use super::layer_entry::{Layer, LayerEntry};
 use super::message_assembly::MessageAssembly;
 use super::packet_receiver::{PacketReceiver, header};
+use super::polled_wait::{DRAIN_TIMEOUT, PolledWait, STALL_LIMIT};
 use super::ring;
-use super::stall_timeout::{DRAIN_TIMEOUT, STALL_LIMIT, StallTimeout};
 use super::two_processes::has_remote;
 use super::two_threads::TwoThreads;
 use crate::pattern_driver::PatternEndpoint;
@@ -33,7 +33,7 @@ struct TransportEndpoint {
     packet_bytes_max: usize,
     sends: u32,
     assembly: MessageAssembly,
-    stall_timeout: StallTimeout,
+    wait: PolledWait,
 }
 
 pub fn open_local(entry: &LayerEntry) -> io::Result<Box<dyn Layer>> {
@@ -76,7 +76,7 @@ impl TransportEndpoint {
             .map_err(|error| io::Error::other(error.cause().to_string()))?;
         let peer = Peer(1 - me);
         let (channel, limits) = (fabric.channel(Lane(0)), *fabric.limits(peer).expect("the peer is reached"));
-        let stall_timeout = StallTimeout::new(STALL_LIMIT, "nothing arrives any more");
+        let wait = PolledWait::new(STALL_LIMIT, "nothing arrives any more");
         let packet_bytes_max = channel.max_single_packet(peer).min(packet()?);
         Ok(TransportEndpoint {
             fabric,
@@ -86,7 +86,7 @@ impl TransportEndpoint {
             packet_bytes_max,
             sends: 0,
             assembly: MessageAssembly::default(),
-            stall_timeout,
+            wait,
         })
     }
 }
@@ -156,9 +156,10 @@ impl MessageSend<'_> {
 impl TransportEndpoint {
     /// Sends `out` and receives all of `into`.
     fn exchange_mem(&mut self, out: UserMem, zero_copy: Option<UserMem<'static>>, into: &mut [u8]) -> io::Result<()> {
-        let TransportEndpoint { channel, peer, limits, packet_bytes_max, assembly, stall_timeout, .. } = self;
+        let TransportEndpoint { channel, peer, limits, packet_bytes_max, assembly, wait, .. } = self;
         let (is_sent, is_received) = (u32::from(!out.is_empty()), u32::from(!into.is_empty()));
         let mut sending = MessageSend { mem: out, zero_copy, message: self.sends, at: 0, is_borrowed: false };
+        wait.begin(out.len() + into.len());
         let mut packets = PacketReceiver::new(assembly, into);
         while !sending.is_complete() || !packets.is_complete() {
             let mut moved = sending.send_more(channel, *peer, (limits, *packet_bytes_max));
@@ -169,7 +170,7 @@ impl TransportEndpoint {
                 (sending.at, sending.is_borrowed) = (taken, false);
             }
             packets.check()?;
-            stall_timeout.count_poll(moved)?;
+            wait.count_poll(moved)?;
             if !moved {
                 std::hint::spin_loop();
             }
