@@ -1,6 +1,6 @@
-/* COUNT keep|free|test|receive FILE: rank 0 starts COUNT nonblocking sends, and calls no function of MPI until rank 1
- * has received all of them and made the file. Before, it frees their requests, tests the first one, receives a message
- * of another communicator that is there already, or does nothing. */
+/* COUNT keep|free|test|receive|slow FILE: rank 0 starts COUNT nonblocking sends, and calls no function of MPI until
+ * rank 1 has received all of them and made the file. Before, it frees their requests, tests the first one, receives a
+ * message of another communicator that is there already, or does nothing. A slow one computes between the sends. */
 #include "test.h"
 
 enum { TAG = 5, BYTES = 100, MANY = 1000, PATIENCE_S = 20, LOOKS_PER_S = 1000 };
@@ -19,6 +19,7 @@ int main(int argc, char **argv)
         for (int i = 0; i < count; i++) {
             OK(MPI_Isend(out[i], BYTES, MPI_BYTE, 1, TAG, comm, &requests[i]));
             if (frees) OK(MPI_Request_free(&requests[i]));
+            if (!strcmp(argv[2], "slow")) usleep(1000000 / LOOKS_PER_S);
         }
         if (!strcmp(argv[2], "receive")) {
             OK(MPI_Sendrecv_replace(&number, 1, MPI_INT, 0, TAG, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));

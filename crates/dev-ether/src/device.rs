@@ -63,6 +63,10 @@ const JOIN_MAX_BYTES: usize = 64 << 10;
 /// one has (`direct::sender`).
 const DIRECT_STALL_POLLS: u32 = 64;
 
+/// The interval, in ns, at which sends read the ports while something of ours waits: about a round trip by a switch,
+/// and 20 times as long as a read of empty ports takes.
+const LOOK_INTERVAL_NS: u64 = 20_000;
+
 /// Calls of `receive` between two updates of the page of counters: some milliseconds.
 const RECEIVES_PER_PAGE: u32 = 4096;
 
@@ -112,6 +116,8 @@ pub struct DeviceState {
     scratch: Vec<u8>,
     /// Bytes of pieces that were accepted and not yet sent.
     pub unsent_bytes: usize,
+    /// The time from which a send reads the ports if something of ours waits.
+    look_at_ns: u64,
     reachability_report: ReachabilityReport,
     counter_page: CounterPage,
     /// Messages that were no packets; and calls of `receive`, which decide when the page is updated.
@@ -170,6 +176,7 @@ impl EtherDevice {
             peer_drain: PeerDrain::new(&exit_log, reaches_peer.clone()),
             scratch: Vec::new(),
             unsent_bytes: 0,
+            look_at_ns: 0,
             reachability_report: ReachabilityReport::new(report_reachability),
             counter_page: CounterPage::new(counters.0, counters.1),
             malformed_messages: 0,
@@ -456,7 +463,28 @@ impl DeviceState {
         self.unreachable_peers.check(now_ns, &self.endpoint, &mut self.port_set);
     }
 
+    /// Sends everything that may be sent now. A program that sends and makes no other call leaves the acknowledgements
+    /// in the ports. So they are read before frames would count as lost, and now and then while something waits for an
+    /// acknowledgement.
     pub fn transmit(&mut self) {
+        if !self.endpoint.is_active() {
+            return self.unreachable_peers.check_if_needed(&self.endpoint, &mut self.port_set);
+        }
+        let now_ns = clock::now_ns();
+        if self.endpoint.is_timer_due(now_ns) {
+            self.receive(None, &mut NoDelivery); // it transmits
+            return;
+        }
+        self.endpoint.transmit(now_ns, &mut self.port_set);
+        self.unreachable_peers.check_if_needed(&self.endpoint, &mut self.port_set);
+        if self.endpoint.has_waiting() && now_ns >= self.look_at_ns {
+            self.look_at_ns = now_ns + LOOK_INTERVAL_NS;
+            self.receive(None, &mut NoDelivery);
+        }
+    }
+
+    /// Sends everything that may be sent now, after the ports were read.
+    fn transmit_after_receive(&mut self) {
         if self.endpoint.is_active() {
             self.endpoint.transmit(clock::now_ns(), &mut self.port_set);
         }
@@ -490,7 +518,7 @@ impl DeviceState {
         if self.port_set.has_polled_all() {
             (self.on_all_polled)();
         }
-        self.transmit();
+        self.transmit_after_receive();
         count
     }
 

@@ -736,6 +736,11 @@ impl Connection {
         self.paths.iter().filter_map(Path::deadline_ns).min()
     }
 
+    /// Whether `transmit` would send a probe, or count frames as lost.
+    pub fn is_timer_due(&self, now_ns: u64) -> bool {
+        self.paths.iter().filter_map(Path::established).any(|established| established.is_timer_due(now_ns))
+    }
+
     /// Releases all memory and receive capacity of a peer that is gone.
     pub fn release(self, shared: &mut EndpointShared) {
         if self.used_slots > 0 || !self.reassembly.is_empty() {

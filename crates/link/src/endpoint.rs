@@ -545,7 +545,16 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Sends everything that may be sent now. Begins to open further flows if a peer needs them.
+    /// Whether `transmit` would send a probe, or count frames as lost. The caller hands in the frames that have arrived
+    /// before it transmits: the acknowledgement may be among them.
+    #[inline]
+    pub fn is_timer_due(&self, now_ns: u64) -> bool {
+        let listed = if now_ns < self.idle_until_ns { &self.ready } else { &self.active };
+        listed.iter().any(|&peer| self.connections.get(peer).is_some_and(|connection| connection.is_timer_due(now_ns)))
+    }
+
+    /// Sends everything that may be sent now. Begins to open further flows if a peer needs them. If a timer is due
+    /// (`is_timer_due`), all frames that have arrived must have been handed in.
     pub fn transmit(&mut self, now_ns: u64, wire: &mut dyn FrameSender) {
         self.shared.stats.record_poll(now_ns);
         let wants_flows = if now_ns < self.idle_until_ns {
@@ -615,6 +624,13 @@ impl Endpoint {
     #[inline]
     pub fn is_active(&self) -> bool {
         !self.ready.is_empty() || self.idle_until_ns != u64::MAX
+    }
+
+    /// Whether the last `transmit` has left something that waits for a frame of a peer: for a path to be established,
+    /// for an acknowledgement or for credit.
+    #[inline]
+    pub fn has_waiting(&self) -> bool {
+        !self.ready.is_empty()
     }
 
     /// Makes pending acknowledgements due: they go with the next `transmit`, without waiting for data.

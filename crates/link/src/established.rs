@@ -554,6 +554,14 @@ impl EstablishedPath {
         self.ack_state.due_ns().into_iter().chain(timer_ns).min()
     }
 
+    /// Whether the time of the timer has come, so that `handle_timeout` has something to do.
+    pub fn is_timer_due(&self, now_ns: u64) -> bool {
+        match self.timer {
+            RetransmitTimer::Idle => false,
+            RetransmitTimer::Probe { at_ns } | RetransmitTimer::Timeout { at_ns } => at_ns <= now_ns,
+        }
+    }
+
     /// Checks whether the time of the timer has come. If so, a probe is to be sent, or all frames in flight count as
     /// lost and the path is silent.
     pub fn handle_timeout(&mut self, pool: &FramePool, now_ns: u64) -> TimerEvent {

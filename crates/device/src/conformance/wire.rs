@@ -3,6 +3,7 @@
 use super::endpoints::{PayloadForm, PollBackoff, ReceivedLog, TestEndpoint, TestNet};
 use crate::{DevicePort, PREFIX_MAX, SendError};
 use hawser_base::Peer;
+use std::time::Duration;
 
 /// A sender and a receiver, or one port that is both.
 struct TestPair {
@@ -48,6 +49,7 @@ impl TestPair {
 pub fn all(net: impl Fn() -> TestNet) {
     every_length_arrives_whole(&net());
     what_waits_is_delivered_in_order(&net());
+    a_sender_that_only_sends_needs_no_other_call(&net());
     pieces_come_in_order_once_they_are_pushed(&net());
     a_refusal_leaves_nothing_behind(&net());
     control_travels_when_payload_is_refused(&net());
@@ -131,6 +133,19 @@ fn what_waits_is_delivered_in_order(net: &TestNet) {
     }
     pair.drain(&mut log);
     log.expect_seeds(0, 0..300 * lens.len() as u32, "packets of different kinds stay in order");
+}
+
+/// Tests sends with pauses longer than the time of a retransmit: the receiver's replies lie unread at each of them.
+fn a_sender_that_only_sends_needs_no_other_call(net: &TestNet) {
+    let (mut pair, mut log) = (TestPair::new(net), ReceivedLog::default());
+    pair.send(0, 8, 0, PayloadForm::Mem).expect("an idle device takes a packet");
+    pair.drain(&mut log);
+    for seed in 1..50 {
+        pair.send(seed, 8, 0, PayloadForm::Mem).expect("an idle device takes a packet");
+        std::thread::sleep(Duration::from_millis(1));
+        let receiver = pair.receiver.as_mut().unwrap_or(&mut pair.sender);
+        receiver.poll_until(&mut log, |log| log.arrived.len() > seed as usize, "a packet needs only its send");
+    }
 }
 
 /// Tests streams of one piece and of many. The last piece is short or as long as the others, and another packet
