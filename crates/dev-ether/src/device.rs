@@ -63,9 +63,9 @@ const JOIN_MAX_BYTES: usize = 64 << 10;
 /// one has (`direct::sender`).
 const DIRECT_STALL_POLLS: u32 = 64;
 
-/// The interval, in ns, at which sends read the ports while something of ours waits: about a round trip by a switch,
-/// and 20 times as long as a read of empty ports takes.
-const LOOK_INTERVAL_NS: u64 = 20_000;
+/// Sends read the ports, while something of ours waits, if nothing else has read them for this time, in ns. It is the
+/// time for which a receiver may delay an acknowledgement (P13).
+const LOOK_INTERVAL_NS: u64 = hawser_link::rtt::ACK_DELAY_NS;
 
 /// Calls of `receive` between two updates of the page of counters: some milliseconds.
 const RECEIVES_PER_PAGE: u32 = 4096;
@@ -478,7 +478,6 @@ impl DeviceState {
         self.endpoint.transmit(now_ns, &mut self.port_set);
         self.unreachable_peers.check_if_needed(&self.endpoint, &mut self.port_set);
         if self.endpoint.has_waiting() && now_ns >= self.look_at_ns {
-            self.look_at_ns = now_ns + LOOK_INTERVAL_NS;
             self.receive(None, &mut NoDelivery);
         }
     }
@@ -486,7 +485,9 @@ impl DeviceState {
     /// Sends everything that may be sent now, after the ports were read.
     fn transmit_after_receive(&mut self) {
         if self.endpoint.is_active() {
-            self.endpoint.transmit(clock::now_ns(), &mut self.port_set);
+            let now_ns = clock::now_ns();
+            self.look_at_ns = now_ns + LOOK_INTERVAL_NS;
+            self.endpoint.transmit(now_ns, &mut self.port_set);
         }
         self.unreachable_peers.check_if_needed(&self.endpoint, &mut self.port_set);
     }
