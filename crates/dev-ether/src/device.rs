@@ -67,6 +67,11 @@ const DIRECT_STALL_POLLS: u32 = 64;
 /// time for which a receiver may delay an acknowledgement (P13).
 const LOOK_INTERVAL_NS: u64 = hawser_link::rtt::ACK_DELAY_NS;
 
+/// Reads of the ports in one send. Some ports give one frame for a read; a further send reads the rest.
+const READS_PER_SEND_MAX: u32 = 64;
+/// A send reads the ports only if fewer packets than this are in the inboxes.
+const INBOX_PACKETS_MAX: usize = 64;
+
 /// Calls of `receive` between two updates of the page of counters: some milliseconds.
 const RECEIVES_PER_PAGE: u32 = 4096;
 
@@ -83,6 +88,8 @@ pub struct EtherDeviceSetup {
     pub card_lookup: CardLookup,
     /// Called whenever all ports have been polled since the last call: a rank that polls its ports answers HELLO.
     pub on_all_polled: Box<dyn Fn() + Send>,
+    /// Wakes a thread of the rank that sleeps until something arrives.
+    pub wake_rank: Box<dyn Fn() + Send>,
     /// Receives the reports of peers that do not answer.
     pub report_status: StatusReportFn,
     /// Receives, now and then, the ports by which peers have answered, and what was found best.
@@ -104,6 +111,7 @@ pub struct DeviceState {
     pub reservations: PerLane<Option<SendReservation>>,
     unreachable_peers: UnreachablePeers,
     on_all_polled: Box<dyn Fn() + Send>,
+    wake_rank: Box<dyn Fn() + Send>,
     pub inboxes: PerLane<Inbox>,
     /// Further users, and the progress of each with its peers.
     pub users: UserTable,
@@ -148,6 +156,7 @@ impl EtherDevice {
             ports,
             card_lookup,
             on_all_polled,
+            wake_rank,
             report_status,
             report_reachability,
             counters,
@@ -170,6 +179,7 @@ impl EtherDevice {
             reservations: PerLane::default(),
             unreachable_peers,
             on_all_polled,
+            wake_rank,
             inboxes: PerLane::default(),
             users: UserTable::default(),
             has_inbox_news: false,
@@ -266,10 +276,13 @@ impl Device for EtherDevice {
     fn before_sleep(&self) -> Option<u64> {
         let mut state = lock(&self.state);
         // Send acknowledgements now: otherwise peers would wait for them until this rank wakes up.
+        if state.endpoint.is_active() && state.endpoint.is_timer_due(clock::now_ns()) {
+            state.receive_in_send();
+        }
         let DeviceState { endpoint, direct, .. } = &mut *state;
         direct.expedite_reports(endpoint);
         endpoint.expedite_acks();
-        state.transmit();
+        state.transmit_after_receive();
         state.endpoint.record_sleep();
         state.port_set.poll_all_next();
         // An interface that goes down leaves an error, which would end this sleep and every later one at once.
@@ -464,32 +477,52 @@ impl DeviceState {
     }
 
     /// Sends everything that may be sent now. A program that sends and makes no other call leaves the acknowledgements
-    /// in the ports. So they are read before frames would count as lost, and now and then while something waits for an
-    /// acknowledgement.
+    /// in the ports. So they are read before frames would count as lost, and now and then while something waits for
+    /// credit.
     pub fn transmit(&mut self) {
         if !self.endpoint.is_active() {
             return self.unreachable_peers.check_if_needed(&self.endpoint, &mut self.port_set);
         }
-        let now_ns = clock::now_ns();
+        let mut now_ns = clock::now_ns();
         if self.endpoint.is_timer_due(now_ns) {
-            self.receive(None, &mut NoDelivery); // it transmits
-            return;
+            self.receive_in_send();
+            now_ns = clock::now_ns();
         }
         self.endpoint.transmit(now_ns, &mut self.port_set);
         self.unreachable_peers.check_if_needed(&self.endpoint, &mut self.port_set);
         if self.endpoint.has_waiting() && now_ns >= self.look_at_ns {
-            self.receive(None, &mut NoDelivery);
+            self.receive_in_send();
         }
     }
 
     /// Sends everything that may be sent now, after the ports were read.
     fn transmit_after_receive(&mut self) {
         if self.endpoint.is_active() {
-            let now_ns = clock::now_ns();
-            self.look_at_ns = now_ns + LOOK_INTERVAL_NS;
-            self.endpoint.transmit(now_ns, &mut self.port_set);
+            self.endpoint.transmit(clock::now_ns(), &mut self.port_set);
         }
         self.unreachable_peers.check_if_needed(&self.endpoint, &mut self.port_set);
+    }
+
+    /// Reads the ports until they are empty, in a call that does not poll. Packets go to the inboxes, and a thread of
+    /// this rank that sleeps until something arrives is woken for them. Nothing is read if many packets are in the
+    /// inboxes already: the peers may have sent as much as the program's receives permit.
+    #[cold]
+    #[inline(never)]
+    fn receive_in_send(&mut self) {
+        self.look_at_ns = clock::now_ns() + LOOK_INTERVAL_NS;
+        if self.inboxes.first_user().iter().map(Inbox::len).sum::<usize>() >= INBOX_PACKETS_MAX {
+            return;
+        }
+        let had_news = self.has_inbox_news;
+        self.port_set.poll_all_next();
+        let mut reads = 0;
+        while reads < READS_PER_SEND_MAX && self.receive_frames(None, &mut NoDelivery).1 {
+            reads += 1;
+        }
+        self.receive(None, &mut NoDelivery);
+        if self.has_inbox_news && !had_news {
+            (self.wake_rank)();
+        }
     }
 
     /// Receives from all ports. Packets of lane `polling_lane` are delivered; all others go to the inboxes of their
@@ -520,6 +553,9 @@ impl DeviceState {
             (self.on_all_polled)();
         }
         self.transmit_after_receive();
+        if self.endpoint.has_waiting() {
+            self.look_at_ns = clock::now_ns() + LOOK_INTERVAL_NS;
+        }
         count
     }
 

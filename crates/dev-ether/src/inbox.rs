@@ -49,6 +49,11 @@ impl Inbox {
         self.completed_ops.push(completed);
     }
 
+    /// The number of packets.
+    pub fn len(&self) -> usize {
+        self.queue.len()
+    }
+
     /// Takes the next packet, whose memory `deliver` recycles.
     pub fn pop(&mut self) -> Option<QueuedPacket> {
         self.queue.pop_front()

@@ -33,6 +33,11 @@ pub fn is_first(lane: Lane) -> bool {
 }
 
 impl<T> PerLane<T> {
+    /// The values of the first user's lanes.
+    pub fn first_user(&self) -> &[T] {
+        &self.first_user
+    }
+
     /// Returns the value of one of the first user's lanes.
     #[inline(always)]
     pub fn get_first(&mut self, lane: u8) -> Option<&mut T> {

@@ -54,6 +54,11 @@ fn many_send_to_one() {
 }
 
 #[test]
+fn a_sender_to_many_needs_no_other_call() {
+    conformance::a_sender_to_many_needs_no_other_call(&net(9, 1500), 100);
+}
+
+#[test]
 fn two_lanes_in_two_threads_do_not_meet() {
     conformance::lanes_are_independent(&net(2, 1500), 5_000);
 }

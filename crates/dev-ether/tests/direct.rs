@@ -162,6 +162,7 @@ fn devices_with_exits(proxy: &Arc<Proxy>, checked: bool, exit_log: &ExitLog) -> 
             ports: vec![OpenPort { port: Box::new(port), rail: 0, interface: "lo".into(), traits }],
             card_lookup: Box::new(move |peer: Peer, _| theirs.lock().unwrap()[peer.index()].clone()),
             on_all_polled: Box::new(|| ()),
+            wake_rank: Box::new(|| ()),
             report_status: Box::new(|_| true),
             report_reachability: Box::new(|_| ()),
             counters: (Counters::private(), 0),

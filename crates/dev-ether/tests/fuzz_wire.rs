@@ -106,6 +106,7 @@ fn device(card: Vec<u8>) -> (EtherDevice, Frames, Frames, Counters) {
         }],
         card_lookup: Box::new(move |_, _| Some(card.clone())),
         on_all_polled: Box::new(|| ()),
+        wake_rank: Box::new(|| ()),
         report_status: Box::new(|_| true),
         report_reachability: Box::new(|_| ()),
         counters: (counters.clone(), 0),

@@ -38,6 +38,7 @@ fn ranks_among_sixty_four_keep_the_promises_of_a_wire() {
 
 #[test]
 fn many_send_to_one() {
+    conformance::a_sender_to_many_needs_no_other_call(&net(9), 100);
     conformance::many_to_one(&net(64), 300);
     // With this many ranks the notify bits need several words, and an overview.
     conformance::many_to_one(&net(140), 60);

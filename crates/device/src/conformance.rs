@@ -16,7 +16,9 @@ mod remote;
 mod wire;
 
 pub use endpoints::{PayloadForm, ReceivedLog, TestEndpoint, TestNet, payload};
-pub use many::{converse, lanes_are_independent, many_to_one, soak, talkers_take_turns};
+pub use many::{
+    a_sender_to_many_needs_no_other_call, converse, lanes_are_independent, many_to_one, soak, talkers_take_turns,
+};
 pub use peer_death::{a_peer_dies, a_peer_dies_while_it_is_polled, a_peer_that_nobody_spoke_to_dies};
 pub use remote::{MakeMemory, a_peer_dies_with_operations_in_flight, all as remote, words};
 pub use wire::{all as wire, what_a_lane_has_reserved_no_other_takes};

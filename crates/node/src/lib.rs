@@ -145,7 +145,7 @@ fn ethernet(boot: &Arc<dyn Bootstrap>, segment: &Segment, selection: &DeviceSele
     let ports = hawser_dev_ether::open_ports(&who, &selection.ethernet_config)?;
     let (known, hosts, teller) = (boot.clone(), segment.clone(), boot.clone());
     let page = segment.rank(local_rank as usize);
-    let (reachability, network_status) = (page.clone(), page.network_status());
+    let (reachability, network_status, doorbell) = (page.clone(), page.network_status(), page.doorbell());
     let counters = (page.counters(), counters::NAMES.len());
     let device = EtherDevice::new(EtherDeviceSetup {
         me,
@@ -157,6 +157,7 @@ fn ethernet(boot: &Arc<dyn Bootstrap>, segment: &Segment, selection: &DeviceSele
             business_card::find(&known.look_up(peer, Published::BusinessCard)?, name).map(<[u8]>::to_vec)
         }),
         on_all_polled: Box::new(move || page.count_net_poll()),
+        wake_rank: Box::new(move || doorbell.ring()),
         report_status: Box::new(move |event| match event {
             StatusReport::Reachability(what) => teller.notify(Notification::Reachability(what)),
             StatusReport::NetworkStatus(said) => {

@@ -124,6 +124,7 @@ impl Job {
             }],
             card_lookup: Box::new(move |peer, _| cards.lock().unwrap().get(&peer.0).cloned()),
             on_all_polled: Box::new(|| ()),
+            wake_rank: Box::new(|| ()),
             report_status: Box::new(|_| true),
             report_reachability: Box::new(|_| ()),
             counters: (Counters::private(), 0),

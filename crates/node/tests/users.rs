@@ -123,6 +123,7 @@ fn ether(me: Peer, segment: &Segment) -> EtherDevice {
         ports: vec![OpenPort { port: Box::new(port), rail: 0, interface: "lo".into(), traits: PortTraits::default() }],
         card_lookup: Box::new(move |peer, _| cards.business_card(peer)),
         on_all_polled: Box::new(|| ()),
+        wake_rank: Box::new(|| ()),
         report_status: Box::new(|_| true),
         report_reachability: Box::new(|_| ()),
         counters: (Counters::private(), 0),

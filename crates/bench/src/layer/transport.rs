@@ -59,6 +59,7 @@ fn connect_hosts(EndpointParts { rank, ports, cards }: EndpointParts) -> Endpoin
         ports,
         card_lookup: Box::new(move |peer, _| cards(peer.0)),
         on_all_polled: Box::new(|| ()),
+        wake_rank: Box::new(|| ()),
         report_status: Box::new(|_| true),
         report_reachability: Box::new(|_| ()),
         counters: (Counters::private(), 0),

@@ -33,6 +33,7 @@ pub fn net(ports: Vec<Box<dyn FramePort>>, interface: &str, report_count: &Arc<A
             ports: vec![OpenPort { port, rail: 0, interface: interface.into(), traits: PortTraits::default() }],
             card_lookup: Box::new(move |peer: Peer, _| theirs.lock().unwrap()[peer.index()].clone()),
             on_all_polled: Box::new(|| ()),
+            wake_rank: Box::new(|| ()),
             report_status: Box::new(|_| true),
             report_reachability: Box::new(move |_| _ = report_count.fetch_add(1, Relaxed)),
             counters: (Counters::private(), 0),

@@ -2,6 +2,7 @@
 
 use super::endpoints::{PayloadForm, PollBackoff, ReceivedLog, TestEndpoint, TestNet};
 use std::thread;
+use std::time::Duration;
 
 /// Many peers send to one at the same time, each in its own order.
 pub fn many_to_one(net: &TestNet, packets: u32) {
@@ -30,6 +31,25 @@ pub fn many_to_one(net: &TestNet, packets: u32) {
         receiver.poll_until(&mut log, |record| record.arrived.len() >= all, "many to one");
         (1..count).for_each(|rank| log.expect_seeds(rank, 0..packets, "each peer's packets arrive in order"));
     });
+}
+
+/// Tests one sender to all others that makes no other call: several replies lie unread at each of its sends.
+pub fn a_sender_to_many_needs_no_other_call(net: &TestNet, rounds: u32) {
+    let mut sender = net.endpoint(0, 0);
+    let mut receivers: Vec<_> = (1..=net.last()).map(|to| (net.endpoint(to, 0), ReceivedLog::default())).collect();
+    for seed in 0..rounds {
+        for to in 1..=net.last() {
+            sender.send(to, seed, 8, 0, PayloadForm::Mem).expect("an idle device takes a packet");
+        }
+        // Connections are opened with the help of both ends.
+        if seed == 0 {
+            net.flush_all();
+        }
+        thread::sleep(Duration::from_millis(1));
+        for (receiver, log) in &mut receivers {
+            receiver.poll_until(log, |log| log.arrived.len() > seed as usize, "a packet needs only its send");
+        }
+    }
 }
 
 /// Tests that no peer is forgotten when first some peers send and then others. The test has one thread.

@@ -135,12 +135,16 @@ fn what_waits_is_delivered_in_order(net: &TestNet) {
     log.expect_seeds(0, 0..300 * lens.len() as u32, "packets of different kinds stay in order");
 }
 
-/// Tests sends with pauses longer than the time of a retransmit: the receiver's replies lie unread at each of them.
+/// Tests sends with pauses longer than the time of a retransmit, after many polls in vain: the receiver's replies lie
+/// unread at each of them, in a port that is polled ever more seldom.
 fn a_sender_that_only_sends_needs_no_other_call(net: &TestNet) {
     let (mut pair, mut log) = (TestPair::new(net), ReceivedLog::default());
     pair.send(0, 8, 0, PayloadForm::Mem).expect("an idle device takes a packet");
     pair.drain(&mut log);
-    for seed in 1..50 {
+    for _ in 0..5_000 {
+        pair.sender.port.poll(&mut log);
+    }
+    for seed in 1..100 {
         pair.send(seed, 8, 0, PayloadForm::Mem).expect("an idle device takes a packet");
         std::thread::sleep(Duration::from_millis(1));
         let receiver = pair.receiver.as_mut().unwrap_or(&mut pair.sender);
