@@ -3,6 +3,7 @@
 mod harness;
 
 use harness::*;
+use hawser_os::cpus;
 use hawser_os::signals::{self, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGSTOP, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
 use std::collections::BTreeSet;
 use std::fs;
@@ -159,18 +160,36 @@ fn user_signals_are_forwarded() {
     }
 }
 
+/// The ranks have a core each, and lead sessions of their own; or they share cores, and a session.
 #[test]
 fn a_job_stops_and_continues() {
-    let job = start("-n 2 sleep 1.5");
-    let ranks = |processes: &[i32], state: &str| {
-        programs(processes).iter().filter(|&&pid| status(pid, "State") == state).count()
-    };
-    job.wait_until("start", |processes| ranks(processes, "S") == 2);
-    job.signal(SIGTSTP);
-    job.wait_until("stop", |processes| ranks(processes, "T") == 2 && status(job.pid(), "State") == "T");
-    job.signal(SIGCONT);
-    job.wait_until("continuation", |processes| ranks(processes, "T") == 0);
-    assert_eq!(job.finish().code, 0);
+    let cores = cpus::available();
+    for ranks in [cores, cores + 1] {
+        let job = start(&format!("-n {ranks} sleep 1.5"));
+        let count = |processes: &[i32], state: &str| {
+            programs(processes).iter().filter(|&&pid| status(pid, "State") == state).count()
+        };
+        job.wait_until("start", |processes| count(processes, "S") == ranks);
+        job.signal(SIGTSTP);
+        job.wait_until("stop", |processes| count(processes, "T") == ranks && status(job.pid(), "State") == "T");
+        job.signal(SIGCONT);
+        job.wait_until("continuation", |processes| count(processes, "T") == 0);
+        assert_eq!(job.finish().code, 0);
+    }
+}
+
+#[test]
+fn each_rank_leads_a_session_if_there_is_a_core_for_each() {
+    let cores = cpus::available();
+    for ranks in [cores, cores + 1] {
+        let job = start(&format!("-n {ranks} sleep 1.5"));
+        let sleeps = |pid: &i32| command_line(*pid).starts_with("sleep");
+        job.wait_until("start", |processes| programs(processes).iter().filter(|pid| sleeps(pid)).count() == ranks);
+        let leads = |pid: &i32| status(*pid, "NSsid") == pid.to_string();
+        let led = if cpus::has_autogroups() && ranks <= cores { ranks } else { 0 };
+        job.wait_until("sessions", |processes| programs(processes).iter().filter(|pid| leads(pid)).count() == led);
+        assert_eq!(job.finish().code, 0);
+    }
 }
 
 #[test]

@@ -118,6 +118,12 @@ pub fn available() -> usize {
     quota().map_or(cores, |quota| cores.min(quota.ceil() as usize)).max(1)
 }
 
+/// Whether the kernel shares the cores among sessions, and only within a session among processes (sched(7),
+/// autogroups).
+pub fn has_autogroups() -> bool {
+    std::fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled").is_ok_and(|text| text.trim() == "1")
+}
+
 /// Returns the smallest quota of these groups, in cores.
 fn tightest(groups: Vec<(CgroupVersion, PathBuf)>) -> Option<f64> {
     let quota = |(version, group): (CgroupVersion, PathBuf)| match version {

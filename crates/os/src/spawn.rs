@@ -26,6 +26,10 @@ pub struct SpawnOptions {
     pub descriptors: Option<Limit>,
     /// Whether to make the child the leader of a process group of its own.
     pub own_group: bool,
+    /// Whether to make a child that gets a process group of its own the leader of a session too. It then has no
+    /// terminal, the kernel discards its SIGTSTP unless it handles that signal, and if there are autogroups
+    /// (`cpus::has_autogroups`), it has one of its own.
+    pub own_session: bool,
     /// Whether the caller is in a terminal's foreground. Signals of the terminal's keys (^C, ^Z) that reach the child
     /// before it has a group of its own are then discarded. The caller must have these signals blocked; the signals
     /// that are pending for the caller stay pending.
@@ -109,7 +113,10 @@ fn discard_terminal_signals() {
 }
 
 fn prepare(options: &SpawnOptions, parent: i32) -> io::Result<()> {
-    if options.own_group {
+    if options.own_session {
+        // SAFETY: no arguments. A process that was just forked leads no group, so that the call cannot fail.
+        checked(unsafe { libc::setsid() })?;
+    } else if options.own_group {
         // SAFETY: plain numbers.
         checked(unsafe { libc::setpgid(0, 0) })?;
     }

@@ -23,9 +23,9 @@ use hawser_node::profile;
 use hawser_os::epoll::EpollEvent;
 use hawser_os::limits::{self, Resource};
 use hawser_os::process_tree::{self, ProcessTree};
-use hawser_os::signals::{SIGCONT, SIGKILL};
+use hawser_os::signals::{SIGCONT, SIGKILL, SIGSTOP, SIGTSTP};
 use hawser_os::spawn::{self, ExitStatus, Reaped, SpawnOptions};
-use hawser_os::{clock, host};
+use hawser_os::{clock, cpus, host};
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -42,6 +42,8 @@ const DESCRIPTORS_EXTRA: u64 = 32;
 
 pub struct HostRun {
     job: HostJob,
+    /// Whether each rank leads a session of its own (docs/adr/0063-a-session-for-each-rank.md).
+    has_own_sessions: bool,
     rank_server: RankServer,
     libraries: Option<PathBuf>,
     streams: RankStreams,
@@ -52,6 +54,15 @@ pub struct HostRun {
     mpi_check: Option<(u64, u64)>,
     /// The time at which every process is killed; None until the job is being ended.
     kill_at_ns: Option<u64>,
+}
+
+/// Whether each rank of the job gets a session, so that it competes for a core with other programs by itself, as they
+/// do: in one session all ranks together would get the share of one program. Ranks that share cores stay in one
+/// session, because a yield goes only to processes of the same session; and so do ranks of several hosts, which may be
+/// namespaces of one machine.
+fn has_own_sessions(job: &HostJob, facts: &HostFacts) -> bool {
+    let is_whole_job = job.ranks.len() == job.size as usize;
+    is_whole_job && job.ranks.len() <= facts.cores as usize && cpus::has_autogroups()
 }
 
 /// The arguments that the rank server borrows for one call.
@@ -106,7 +117,17 @@ impl HostRun {
         let mpi_check = Some((clock::now_ns() + FIRST_MPI_CHECK_NS, FIRST_MPI_CHECK_NS));
         let libraries = libraries::library_directory();
         let streams = RankStreams::new(old_limit);
-        Ok(HostRun { job, rank_server, libraries, streams, any_attached: false, mpi_check, kill_at_ns: None })
+        let has_own_sessions = has_own_sessions(&job, &facts);
+        Ok(HostRun {
+            job,
+            has_own_sessions,
+            rank_server,
+            libraries,
+            streams,
+            any_attached: false,
+            mpi_check,
+            kill_at_ns: None,
+        })
     }
 
     fn start_ranks(&mut self, context: &mut AgentContext) {
@@ -123,6 +144,7 @@ impl HostRun {
                 cores: cores.get(local).cloned().unwrap_or_default(),
                 descriptors: Some(self.streams.descriptors_before),
                 own_group: true,
+                own_session: self.has_own_sessions,
                 at_terminal: false,
                 die_with_parent: true,
                 ..SpawnOptions::default()
@@ -190,6 +212,8 @@ impl HostRun {
         match frame {
             ToAgent::Start(_) | ToAgent::Info { .. } => {}
             ToAgent::Input(bytes) => self.streams.take_input(context, &bytes),
+            // The kernel discards SIGTSTP for a process that leads a session, unless the program handles it.
+            ToAgent::Signal(SIGTSTP) if self.has_own_sessions => self.rank_server.signal_all(SIGSTOP),
             ToAgent::Signal(signal) => self.rank_server.signal_all(signal),
             ToAgent::Counters => context.send(&FromAgent::Counters(rank_state::counters(&self.rank_server))),
             ToAgent::AllFinalized { finalized_seen } => self.rank_server.set_all_left(finalized_seen),
