@@ -547,19 +547,20 @@ impl EstablishedPath {
 
     /// The time at which `poll_ack` or `handle_timeout` has something to do; None if neither has.
     pub fn deadline_ns(&self) -> Option<u64> {
-        let timer_ns = match self.timer {
+        self.ack_state.due_ns().into_iter().chain(self.timer_ns()).min()
+    }
+
+    /// The time at which `handle_timeout` has something to do; None if the timer is idle.
+    fn timer_ns(&self) -> Option<u64> {
+        match self.timer {
             RetransmitTimer::Idle => None,
             RetransmitTimer::Probe { at_ns } | RetransmitTimer::Timeout { at_ns } => Some(at_ns),
-        };
-        self.ack_state.due_ns().into_iter().chain(timer_ns).min()
+        }
     }
 
     /// Whether the time of the timer has come, so that `handle_timeout` has something to do.
     pub fn is_timer_due(&self, now_ns: u64) -> bool {
-        match self.timer {
-            RetransmitTimer::Idle => false,
-            RetransmitTimer::Probe { at_ns } | RetransmitTimer::Timeout { at_ns } => at_ns <= now_ns,
-        }
+        self.timer_ns().is_some_and(|at_ns| at_ns <= now_ns)
     }
 
     /// Checks whether the time of the timer has come. If so, a probe is to be sent, or all frames in flight count as
