@@ -498,7 +498,9 @@ impl DeviceState {
     /// Sends everything that may be sent now, after the ports were read.
     fn transmit_after_receive(&mut self) {
         if self.endpoint.is_active() {
-            self.endpoint.transmit(clock::now_ns(), &mut self.port_set);
+            let now_ns = clock::now_ns();
+            self.look_at_ns = now_ns + LOOK_INTERVAL_NS;
+            self.endpoint.transmit(now_ns, &mut self.port_set);
         }
         self.unreachable_peers.check_if_needed(&self.endpoint, &mut self.port_set);
     }
@@ -509,8 +511,8 @@ impl DeviceState {
     #[cold]
     #[inline(never)]
     fn receive_in_send(&mut self) {
-        self.look_at_ns = clock::now_ns() + LOOK_INTERVAL_NS;
         if self.inboxes.first_user().iter().map(Inbox::len).sum::<usize>() >= INBOX_PACKETS_MAX {
+            self.look_at_ns = clock::now_ns() + LOOK_INTERVAL_NS;
             return;
         }
         let had_news = self.has_inbox_news;
@@ -553,9 +555,6 @@ impl DeviceState {
             (self.on_all_polled)();
         }
         self.transmit_after_receive();
-        if self.endpoint.has_waiting() {
-            self.look_at_ns = clock::now_ns() + LOOK_INTERVAL_NS;
-        }
         count
     }
 
