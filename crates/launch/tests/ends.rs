@@ -165,7 +165,8 @@ fn user_signals_are_forwarded() {
 fn a_job_stops_and_continues() {
     let cores = cpus::available();
     for ranks in [cores, cores + 1] {
-        let job = start(&format!("-n {ranks} sleep 1.5"));
+        // The time is enough to start the ranks of a host with many cores.
+        let job = start(&format!("-n {ranks} sleep {}", 1.5 + 0.05 * ranks as f64));
         let count = |processes: &[i32], state: &str| {
             programs(processes).iter().filter(|&&pid| status(pid, "State") == state).count()
         };
@@ -182,7 +183,8 @@ fn a_job_stops_and_continues() {
 fn each_rank_leads_a_session_if_there_is_a_core_for_each() {
     let cores = cpus::available();
     for ranks in [cores, cores + 1] {
-        let job = start(&format!("-n {ranks} sleep 1.5"));
+        // The time is enough to start the ranks of a host with many cores.
+        let job = start(&format!("-n {ranks} sleep {}", 1.5 + 0.05 * ranks as f64));
         let sleeps = |pid: &i32| command_line(*pid).starts_with("sleep");
         job.wait_until("start", |processes| programs(processes).iter().filter(|pid| sleeps(pid)).count() == ranks);
         let leads = |pid: &i32| status(*pid, "NSsid") == pid.to_string();
@@ -190,6 +192,34 @@ fn each_rank_leads_a_session_if_there_is_a_core_for_each() {
         job.wait_until("sessions", |processes| programs(processes).iter().filter(|pid| leads(pid)).count() == led);
         assert_eq!(job.finish().code, 0);
     }
+}
+
+/// `nice` has an effect within a session alone, and two ranks that share a core yield to each other only there.
+#[test]
+fn a_nice_job_and_ranks_bound_to_one_core_lead_no_session() {
+    let core = cpus::allowed().unwrap()[0];
+    let bound = format!("{MPIEXEC} -n 2 -bind-to user:{core},{core}");
+    for command in [format!("nice {MPIEXEC} -n 1"), bound] {
+        let script = format!("exec {command} sh -c 'echo $$ $(ps -o sid= -p $$)'");
+        let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert!(!lines.is_empty() && lines.iter().all(|words| words.len() == 2 && words[0] != words[1]), "{text}");
+    }
+}
+
+/// A rank that leads a session is stopped as Ctrl-Z does: a program that handles SIGTSTP gets it.
+#[test]
+fn a_rank_that_handles_the_stop_is_not_stopped_by_force() {
+    let ranks = cpus::available().min(2);
+    let job = script_job(&format!("-n {ranks}"), "trap 'echo told; exit 0' TSTP; echo; while :; do sleep 0.05; done");
+    job.wait_until("start", |processes| programs(processes).len() >= 2 * ranks);
+    std::thread::sleep(Duration::from_millis(200));
+    job.signal(SIGTSTP);
+    job.wait_until("stop", |_| status(job.pid(), "State") == "T");
+    job.signal(SIGCONT);
+    let outcome = job.finish();
+    assert_eq!((outcome.code, outcome.out.matches("told").count()), (0, ranks), "{}", outcome.err);
 }
 
 #[test]

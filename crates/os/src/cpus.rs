@@ -124,6 +124,12 @@ pub fn has_autogroups() -> bool {
     std::fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled").is_ok_and(|text| text.trim() == "1")
 }
 
+/// Returns the nice value of this process (nice(1)): from -20 to 19, of which 0 is usual.
+pub fn nice_value() -> i32 {
+    // SAFETY: plain numbers. It cannot fail for the calling process.
+    unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) }
+}
+
 /// Returns the smallest quota of these groups, in cores.
 fn tightest(groups: Vec<(CgroupVersion, PathBuf)>) -> Option<f64> {
     let quota = |(version, group): (CgroupVersion, PathBuf)| match version {

@@ -15,6 +15,18 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
+/// The largest group of processes that a child leads from its start.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub enum Leads {
+    #[default]
+    Nothing,
+    /// A process group of its own.
+    Group,
+    /// A session and a process group of its own. The child then has no terminal, the kernel discards its SIGTSTP
+    /// unless it handles that signal, and if there are autogroups (`cpus::has_autogroups`), it has one of its own.
+    Session,
+}
+
 /// The settings of a child beyond those of `Command`. All are applied between fork and exec.
 #[derive(Clone, Default)]
 pub struct SpawnOptions {
@@ -24,12 +36,8 @@ pub struct SpawnOptions {
     pub cores: Vec<usize>,
     /// The limit on open descriptors with which the child starts.
     pub descriptors: Option<Limit>,
-    /// Whether to make the child the leader of a process group of its own.
-    pub own_group: bool,
-    /// Whether to make a child that gets a process group of its own the leader of a session too. It then has no
-    /// terminal, the kernel discards its SIGTSTP unless it handles that signal, and if there are autogroups
-    /// (`cpus::has_autogroups`), it has one of its own.
-    pub own_session: bool,
+    /// The group or session that the child leads from its start.
+    pub leads: Leads,
     /// Whether the caller is in a terminal's foreground. Signals of the terminal's keys (^C, ^Z) that reach the child
     /// before it has a group of its own are then discarded. The caller must have these signals blocked; the signals
     /// that are pending for the caller stay pending.
@@ -44,11 +52,11 @@ pub struct SpawnOptions {
 /// Starts `command` with `options`. The calling thread must live as long as the child may.
 pub fn spawn(command: &mut Command, options: SpawnOptions) -> io::Result<Child> {
     let parent = host::pid();
-    let own_group = options.own_group;
+    let has_group = options.leads != Leads::Nothing;
     // SAFETY: `prepare` makes system calls only: no allocation, no locks.
     unsafe { command.pre_exec(move || prepare(&options, parent)) };
     let child = command.spawn();
-    if let Some(child) = child.as_ref().ok().filter(|_| own_group) {
+    if let Some(child) = child.as_ref().ok().filter(|_| has_group) {
         locked_groups().push(ProcessGroup { number: child.id() as i32, has_leader: true });
     }
     child
@@ -75,7 +83,7 @@ fn is_taken(number: i32) -> bool {
     !crate::signals::send(number, 0).is_err_and(|error| error.raw_os_error() == Some(libc::ESRCH))
 }
 
-/// The process groups that were started with `own_group` and that may have members.
+/// The process groups that were started with `leads` and that may have members.
 static GROUPS: Mutex<Vec<ProcessGroup>> = Mutex::new(Vec::new());
 
 fn locked_groups() -> MutexGuard<'static, Vec<ProcessGroup>> {
@@ -113,12 +121,12 @@ fn discard_terminal_signals() {
 }
 
 fn prepare(options: &SpawnOptions, parent: i32) -> io::Result<()> {
-    if options.own_session {
-        // SAFETY: no arguments. A process that was just forked leads no group, so that the call cannot fail.
-        checked(unsafe { libc::setsid() })?;
-    } else if options.own_group {
+    match options.leads {
+        Leads::Nothing => {}
         // SAFETY: plain numbers.
-        checked(unsafe { libc::setpgid(0, 0) })?;
+        Leads::Group => drop(checked(unsafe { libc::setpgid(0, 0) })?),
+        // SAFETY: no arguments. A process that was just forked leads no group, so that the call cannot fail.
+        Leads::Session => drop(checked(unsafe { libc::setsid() })?),
     }
     if options.at_terminal {
         discard_terminal_signals();
@@ -225,7 +233,7 @@ mod tests {
         let options = SpawnOptions {
             cores: vec![core],
             descriptors: Some(Limit { soft: 55, hard: 66 }),
-            own_group: true,
+            leads: Leads::Group,
             die_with_parent: true,
             ..SpawnOptions::default()
         };
@@ -245,7 +253,7 @@ mod tests {
     fn childs_signals(list: &str) -> u64 {
         let mut command = Command::new("grep");
         command.args([list, "/proc/self/status"]).stdout(std::process::Stdio::piped());
-        let options = SpawnOptions { own_group: true, at_terminal: true, ..SpawnOptions::default() };
+        let options = SpawnOptions { leads: Leads::Group, at_terminal: true, ..SpawnOptions::default() };
         let output = spawn(&mut command, options).unwrap().wait_with_output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         u64::from_str_radix(text.split_whitespace().last().unwrap(), 16).unwrap()
@@ -286,7 +294,7 @@ mod tests {
     #[test]
     fn a_group_whose_number_another_process_has_is_no_longer_ours() {
         let start = |script: &str| {
-            let options = SpawnOptions { own_group: true, ..SpawnOptions::default() };
+            let options = SpawnOptions { leads: Leads::Group, ..SpawnOptions::default() };
             spawn(Command::new("sh").args(["-c", script]).stdout(std::process::Stdio::piped()), options).unwrap()
         };
         // Its leader leaves a member behind.

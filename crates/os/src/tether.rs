@@ -73,7 +73,7 @@ const F_SETSIG: i32 = 10;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spawn::{self, SpawnOptions};
+    use crate::spawn::{self, Leads, SpawnOptions};
     use std::io::Read;
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Command, Stdio};
@@ -82,7 +82,7 @@ mod tests {
     fn a_whole_group_dies_with_its_tether() {
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 1003 & echo; wait"]).stdout(Stdio::piped());
-        let options = SpawnOptions { own_group: true, ..SpawnOptions::default() };
+        let options = SpawnOptions { leads: Leads::Group, ..SpawnOptions::default() };
         let mut child = spawn::spawn(&mut command, options).unwrap();
         let mut out = child.stdout.take().unwrap();
         out.read_exact(&mut [0]).unwrap();

@@ -11,7 +11,7 @@ use super::sanitize::truncated;
 use crate::process_output::{self, StderrTail};
 use crate::testbed;
 use hawser_os::signals::{self, SIGTERM};
-use hawser_os::spawn::{self, SpawnOptions};
+use hawser_os::spawn::{self, Leads, SpawnOptions};
 use serde::Serialize;
 use std::fmt;
 use std::io::Write;
@@ -94,7 +94,7 @@ impl HostProcess {
         let mut command = command(name, launch, &own, &program);
         // mpiexec has a process group of its own: Ctrl-C at the terminal reaches only this process, which then ends
         // mpiexec.
-        let options = SpawnOptions { own_group: true, end_with_parent: true, ..SpawnOptions::default() };
+        let options = SpawnOptions { leads: Leads::Group, end_with_parent: true, ..SpawnOptions::default() };
         let mut mpiexec = spawn::spawn(&mut command, options).map_err(|error| {
             HostError::Cause(format!("{}: {error}; install Hawser completely", own.join("bin/mpiexec").display()))
         })?;

@@ -23,9 +23,10 @@ use hawser_node::profile;
 use hawser_os::epoll::EpollEvent;
 use hawser_os::limits::{self, Resource};
 use hawser_os::process_tree::{self, ProcessTree};
-use hawser_os::signals::{SIGCONT, SIGKILL, SIGSTOP, SIGTSTP};
-use hawser_os::spawn::{self, ExitStatus, Reaped, SpawnOptions};
+use hawser_os::signals::{SIGCONT, SIGKILL, SIGTSTP};
+use hawser_os::spawn::{self, ExitStatus, Leads, Reaped, SpawnOptions};
 use hawser_os::{clock, cpus, host};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -42,8 +43,8 @@ const DESCRIPTORS_EXTRA: u64 = 32;
 
 pub struct HostRun {
     job: HostJob,
-    /// Whether each rank leads a session of its own (docs/adr/0063-a-session-for-each-rank.md).
-    has_own_sessions: bool,
+    /// The group or session that each rank leads (docs/adr/0063-a-session-for-each-rank.md).
+    leads: Leads,
     rank_server: RankServer,
     libraries: Option<PathBuf>,
     streams: RankStreams,
@@ -56,13 +57,17 @@ pub struct HostRun {
     kill_at_ns: Option<u64>,
 }
 
-/// Whether each rank of the job gets a session, so that it competes for a core with other programs by itself, as they
-/// do: in one session all ranks together would get the share of one program. Ranks that share cores stay in one
-/// session, because a yield goes only to processes of the same session; and so do ranks of several hosts, which may be
-/// namespaces of one machine.
-fn has_own_sessions(job: &HostJob, facts: &HostFacts) -> bool {
-    let is_whole_job = job.ranks.len() == job.size as usize;
-    is_whole_job && job.ranks.len() <= facts.cores as usize && cpus::has_autogroups()
+/// Returns what each rank of the job leads. It is a session if each rank has a core: the rank then competes for the
+/// core with other programs by itself, as they do, but in one session all ranks together would get the share of one
+/// program. Ranks that share cores, by their number or by `bound_cores`, stay in one session, because a yield goes only
+/// to processes of the same session; and so do ranks of several hosts, which may be namespaces of one machine. A job
+/// that was started with `nice` stays in its session too, where that has an effect.
+fn leadership(job: &HostJob, facts: &HostFacts, bound_cores: &[Vec<usize>]) -> Leads {
+    let ranks = job.ranks.len();
+    let bound: BTreeSet<usize> = bound_cores.iter().flatten().copied().collect();
+    let cores = if bound.is_empty() { facts.cores as usize } else { bound.len().min(facts.cores as usize) };
+    let has_core = ranks == job.size as usize && ranks <= cores;
+    if has_core && cpus::has_autogroups() && cpus::nice_value() <= 0 { Leads::Session } else { Leads::Group }
 }
 
 /// The arguments that the rank server borrows for one call.
@@ -117,10 +122,9 @@ impl HostRun {
         let mpi_check = Some((clock::now_ns() + FIRST_MPI_CHECK_NS, FIRST_MPI_CHECK_NS));
         let libraries = libraries::library_directory();
         let streams = RankStreams::new(old_limit);
-        let has_own_sessions = has_own_sessions(&job, &facts);
         Ok(HostRun {
             job,
-            has_own_sessions,
+            leads: Leads::Group,
             rank_server,
             libraries,
             streams,
@@ -133,6 +137,7 @@ impl HostRun {
     fn start_ranks(&mut self, context: &mut AgentContext) {
         let mut notes = Vec::new();
         let cores = self.rank_cores(&mut notes);
+        self.leads = leadership(&self.job, &self.rank_server.facts(), &cores);
         context.send(&FromAgent::Started {
             host: self.rank_server.host().to_owned(),
             facts: self.rank_server.facts(),
@@ -143,8 +148,7 @@ impl HostRun {
                 mask: Some(context.signals.saved_mask()),
                 cores: cores.get(local).cloned().unwrap_or_default(),
                 descriptors: Some(self.streams.descriptors_before),
-                own_group: true,
-                own_session: self.has_own_sessions,
+                leads: self.leads,
                 at_terminal: false,
                 die_with_parent: true,
                 ..SpawnOptions::default()
@@ -212,8 +216,7 @@ impl HostRun {
         match frame {
             ToAgent::Start(_) | ToAgent::Info { .. } => {}
             ToAgent::Input(bytes) => self.streams.take_input(context, &bytes),
-            // The kernel discards SIGTSTP for a process that leads a session, unless the program handles it.
-            ToAgent::Signal(SIGTSTP) if self.has_own_sessions => self.rank_server.signal_all(SIGSTOP),
+            ToAgent::Signal(SIGTSTP) if self.leads == Leads::Session => self.rank_server.stop_all(),
             ToAgent::Signal(signal) => self.rank_server.signal_all(signal),
             ToAgent::Counters => context.send(&FromAgent::Counters(rank_state::counters(&self.rank_server))),
             ToAgent::AllFinalized { finalized_seen } => self.rank_server.set_all_left(finalized_seen),

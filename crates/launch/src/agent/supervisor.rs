@@ -12,7 +12,7 @@ use crate::failure::{EXIT_FAILURE, EXIT_SIGNAL};
 use crate::heartbeat;
 use hawser_os::epoll::{Epoll, Interest};
 use hawser_os::signals::{self, SIGCHLD, SIGHUP, SignalFd};
-use hawser_os::spawn::{self, ExitStatus, Reaped, SpawnOptions};
+use hawser_os::spawn::{self, ExitStatus, Leads, Reaped, SpawnOptions};
 use hawser_os::{clock, host, pipe, process_tree};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -49,7 +49,8 @@ fn serve(output: BorrowedFd) -> io::Result<ExitStatus> {
     pipe::set_nonblocking(channel.as_fd())?;
     let mut command = Command::new(host::program());
     command.arg0("mpiexec").args([AGENT, &host::pid().to_string()]);
-    let spawn_options = SpawnOptions { mask: Some(signals.saved_mask()), own_group: true, ..SpawnOptions::default() };
+    let spawn_options =
+        SpawnOptions { mask: Some(signals.saved_mask()), leads: Leads::Group, ..SpawnOptions::default() };
     let agent = spawn::spawn(&mut command, spawn_options)?.id() as i32;
     let mut events = Vec::new();
     let mut last_ns = clock::now_ns();

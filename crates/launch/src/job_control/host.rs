@@ -11,7 +11,7 @@ use crate::heartbeat::{SILENCE_S, SilenceTimer};
 use crate::hosts::Launcher;
 use crate::info;
 use hawser_os::signals::{self, SIGKILL, SignalFd};
-use hawser_os::spawn::{self, ExitStatus, SpawnOptions};
+use hawser_os::spawn::{self, ExitStatus, Leads, SpawnOptions};
 use hawser_os::{ErrorContext, clock, host, pipe};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -384,7 +384,7 @@ fn start_local(signals: &SignalFd) -> io::Result<StartedAgent> {
     command.arg0("mpiexec").arg(SUBCOMMAND).stdin(Stdio::from(theirs.try_clone()?)).stdout(Stdio::from(theirs));
     let spawn_options = SpawnOptions {
         mask: Some(signals.saved_mask()),
-        own_group: true,
+        leads: Leads::Group,
         at_terminal: true,
         ..SpawnOptions::default()
     };
@@ -400,9 +400,13 @@ fn start_remote(name: &str, shell: &[String], launcher: &Launcher, signals: &Sig
     let (program, remote_command) = launcher.command(supervisor::SUBCOMMAND);
     let mut command = Command::new(&shell[0]);
     command.args(&shell[1..]).args([name, &remote_command]).stdin(stdin).stdout(stdout).stderr(stderr);
-    let (mask, own_group) = (Some(signals.saved_mask()), true);
-    let spawn_options =
-        SpawnOptions { mask, own_group, at_terminal: true, die_with_parent: true, ..SpawnOptions::default() };
+    let spawn_options = SpawnOptions {
+        mask: Some(signals.saved_mask()),
+        leads: Leads::Group,
+        at_terminal: true,
+        die_with_parent: true,
+        ..SpawnOptions::default()
+    };
     let process = spawn::spawn(&mut command, spawn_options).map_err(|error| {
         io::Error::other(format!(
             "host {name} cannot be reached: the remote shell {} cannot be started: {error}; install it or name another \

@@ -34,7 +34,7 @@ use hawser_os::signals::{
     self, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGXFSZ,
     SignalFd,
 };
-use hawser_os::spawn::{self, ExitStatus, Reaped, SpawnOptions};
+use hawser_os::spawn::{self, ExitStatus, Leads, Reaped, SpawnOptions};
 use hawser_os::unix::SeqpacketSocket;
 use hawser_os::{ErrorContext, clock, host as this_host, process_tree};
 use host::{HostState, JobHost, OverdueStep};
@@ -208,7 +208,7 @@ fn start_heartbeat_process(signals: &SignalFd) -> io::Result<(i32, SeqpacketSock
     command.arg0("mpiexec").arg(heartbeat::SUBCOMMAND).stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null());
     let spawn_options = SpawnOptions {
         mask: Some(signals.saved_mask()),
-        own_group: true,
+        leads: Leads::Group,
         at_terminal: true,
         ..SpawnOptions::default()
     };
