@@ -310,11 +310,12 @@ def test_runs_of_sends_are_joined_unless_that_is_switched_off(make, build):
 
 @pytest.mark.parametrize("count, way, join", [
     ("8", "keep", ""), ("20", "free", ""), ("20", "test", ""), ("20", "receive", ""), ("16", "keep", "0"),
-    ("20", "slow", ""), ("100", "slow", "0"),
+    ("20", "slow", ""), ("100", "slow", "0"), ("4000", "burst", ""), ("4000", "burst", "0"),
 ])
 def test_messages_of_a_sender_that_computes_arrive(make, build, tmp_path, count, way, join):
     """The first of a run, those whose requests were freed, those before a test or a receive that has its result at
-    once, and all of them if none may wait for others, or if the program computes between its sends."""
+    once, and all of them if none may wait for others, or if the program computes between its sends; and those for which
+    the devices have no space at first."""
     lab = make(hosts=2)
     finished(lab, "-ppn", "1", build("computing_sender.c"), count, way, str(tmp_path / "all"), env={"HAWSER_JOIN": join})
 

@@ -52,6 +52,13 @@ def test_lengths_are_told_to_those_who_pass_blocks_on(build, run, abi, source, w
     assert result.code == 0 and result.out == "" and result.err == "", result
 
 
+@pytest.mark.parametrize("join", ["", "0"])
+def test_sends_that_a_full_ring_had_no_space_for_leave_with_later_ones(build, run, abi, tmp_path, join):
+    """Rank 0 makes no other call of MPI. (Between hosts: tests/test_ethernet.py.)"""
+    result = run(2, build("computing_sender.c", abi), ["4000", "burst", str(tmp_path / "all")], env={"HAWSER_JOIN": join}, timeout=90)
+    assert result.code == 0 and result.out == "" and result.err == "", result
+
+
 def contended(result):
     assert result.code == 0 and "all ranks: messages sent" in result.err, result
     found = re.search(r"all ranks:.* contended lane locks (\d+)", result.err)

@@ -69,8 +69,8 @@ const LOOK_INTERVAL_NS: u64 = hawser_link::rtt::ACK_DELAY_NS;
 
 /// Reads of the ports in one send. Some ports give one frame for a read; a further send reads the rest.
 const READS_PER_SEND_MAX: u32 = 64;
-/// A send reads the ports only if fewer packets than this are in the inboxes.
-const INBOX_PACKETS_MAX: usize = 64;
+/// A send reads the ports only if fewer packets than this, for each peer, are in the inboxes.
+const INBOX_PACKETS_PER_PEER: usize = 64;
 
 /// Calls of `receive` between two updates of the page of counters: some milliseconds.
 const RECEIVES_PER_PAGE: u32 = 4096;
@@ -511,18 +511,19 @@ impl DeviceState {
     #[cold]
     #[inline(never)]
     fn receive_in_send(&mut self) {
-        if self.inboxes.first_user().iter().map(Inbox::len).sum::<usize>() >= INBOX_PACKETS_MAX {
+        let packets: usize = self.inboxes.first_user().iter().map(Inbox::len).sum();
+        if packets >= INBOX_PACKETS_PER_PEER * self.endpoint.peers_max() {
             self.look_at_ns = clock::now_ns() + LOOK_INTERVAL_NS;
             return;
         }
-        let had_news = self.has_inbox_news;
         self.port_set.poll_all_next();
         let mut reads = 0;
         while reads < READS_PER_SEND_MAX && self.receive_frames(None, &mut NoDelivery).1 {
             reads += 1;
         }
-        self.receive(None, &mut NoDelivery);
-        if self.has_inbox_news && !had_news {
+        self.handle_received(reads > 0, None, &mut NoDelivery);
+        // A thread may wait for what these frames have confirmed, and not for a packet.
+        if reads > 0 {
             (self.wake_rank)();
         }
     }
@@ -537,7 +538,18 @@ impl DeviceState {
         if self.peer_drain.begin_poll() {
             self.port_set.poll_all_next();
         }
-        let (mut count, has_received) = self.receive_frames(polling_lane, delivery);
+        let (count, has_received) = self.receive_frames(polling_lane, delivery);
+        count + self.handle_received(has_received, polling_lane, delivery)
+    }
+
+    /// Does what is due after `receive_frames`, and sends. Returns the number of completions that were delivered.
+    fn handle_received(
+        &mut self,
+        has_received: bool,
+        polling_lane: Option<Lane>,
+        delivery: &mut dyn Delivery,
+    ) -> usize {
+        let mut count = 0;
         while let Some(peer) = self.peer_drain.next_drained(has_received) {
             self.forget(peer);
         }
@@ -549,7 +561,7 @@ impl DeviceState {
         }
         if !self.rma.completed_ops.is_empty() {
             self.store_completed_ops(polling_lane);
-            count += polling_lane.map_or(0, |lane| self.inboxes[lane].report_completed_ops(delivery));
+            count = polling_lane.map_or(0, |lane| self.inboxes[lane].report_completed_ops(delivery));
         }
         if self.port_set.has_polled_all() {
             (self.on_all_polled)();

@@ -499,10 +499,14 @@ impl Connection {
         for at in 0..self.paths.len() {
             self.send_ack(shared, at, now_ns, wire);
         }
-        let stuck = !self.waiting.is_empty() && self.has_nothing_in_flight();
+        let waits = !self.waiting.is_empty();
+        let stuck = waits && self.has_nothing_in_flight();
+        let needs_probe = |established: &EstablishedPath| {
+            stuck || waits && established.is_out_of_credit() || established.is_silent() && !planted(Bug::SilentForever)
+        };
         let open_paths = self.paths.iter_mut().filter_map(Path::established_mut);
         open_paths
-            .filter(|established| stuck || established.is_silent() && !planted(Bug::SilentForever))
+            .filter(|established| needs_probe(established))
             .for_each(|established| established.schedule_probe(now_ns));
     }
 

@@ -199,6 +199,11 @@ impl Endpoint {
         connection.is_some_and(|peer| peer.path_index(path_id).is_some_and(|at| peer.paths()[at].is_responding()))
     }
 
+    /// The greatest number of peers to which this endpoint has had connections at once.
+    pub fn peers_max(&self) -> usize {
+        self.connections.capacity()
+    }
+
     /// Returns the statistics of the paths that leave from our port `port`.
     pub fn port_reachability(&self, port: u8) -> PortReachability {
         self.connections

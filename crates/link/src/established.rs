@@ -210,9 +210,7 @@ impl EstablishedPath {
         let free_numbers = SEQ_WINDOW - self.in_flight.open_numbers();
         let window = if self.is_stopped { STOPPED_FRAMES } else { self.congestion_window.frames() };
         let network = window.saturating_sub(self.frames_in_flight());
-        let next = self.in_flight.next();
-        let credit =
-            if next.is_at_or_before(self.peer_credit_end) { next.distance_to(self.peer_credit_end) } else { 0 };
+        let credit = self.credit();
         if free_numbers == 0 {
             mark(Mark::NumbersUsedUp);
         } else if network == 0 {
@@ -221,6 +219,19 @@ impl EstablishedPath {
             mark(Mark::CreditUsedUp);
         }
         free_numbers.min(network).min(credit)
+    }
+
+    /// Whether there is no credit for a frame, and none is in flight whose acknowledgement would bring some (P21).
+    #[inline]
+    pub fn is_out_of_credit(&self) -> bool {
+        self.frames_in_flight() == 0 && self.credit() == 0
+    }
+
+    /// The number of frames for which the peer has granted credit.
+    #[inline]
+    fn credit(&self) -> u32 {
+        let next = self.in_flight.next();
+        if next.is_at_or_before(self.peer_credit_end) { next.distance_to(self.peer_credit_end) } else { 0 }
     }
 
     /// Whether a probe may be sent: it needs a number, but has no payload and needs no credit.

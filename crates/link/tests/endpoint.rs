@@ -13,9 +13,9 @@ const PATH_ID: PathId = PathId { local_port: 0, remote_port: 0, flow: 0 };
 const FRAME: usize = 1472;
 const SLOTS: usize = 300;
 
-/// The frames that an endpoint has sent.
+/// The frames that an endpoint has sent, each with its path.
 #[derive(Default)]
-struct Tape(Vec<Vec<u8>>);
+struct Tape(Vec<(PathId, Vec<u8>)>);
 
 /// A wire that takes nothing.
 struct Full;
@@ -27,8 +27,8 @@ impl FrameSender for Full {
 }
 
 impl FrameSender for Tape {
-    fn send(&mut self, _peer: u32, _route: PathId, frames: &[IoSlice<'_>]) -> usize {
-        self.0.extend(frames.iter().map(|frame| frame.to_vec()));
+    fn send(&mut self, _peer: u32, path_id: PathId, frames: &[IoSlice<'_>]) -> usize {
+        self.0.extend(frames.iter().map(|frame| (path_id, frame.to_vec())));
         frames.len()
     }
 }
@@ -63,11 +63,16 @@ impl Two {
 
     /// Returns the frames that rank 0 sends now.
     fn transmit(&mut self) -> Vec<(FrameHeader, Vec<u8>)> {
+        self.transmit_by_paths().into_iter().map(|(_, head, payload)| (head, payload)).collect()
+    }
+
+    /// Does the same, each frame with our port.
+    fn transmit_by_paths(&mut self) -> Vec<(u8, FrameHeader, Vec<u8>)> {
         let mut tape = Tape::default();
         self.endpoint.transmit(self.now_ns, &mut tape);
-        let check = |bytes: &Vec<u8>| {
+        let check = |(path_id, bytes): &(PathId, Vec<u8>)| {
             let (head, payload) = Frame::parse(bytes).unwrap().check(&key(), PeerPair { from: 0, to: 1 }).unwrap();
-            (head, payload.to_vec())
+            (path_id.local_port, head, payload.to_vec())
         };
         tape.0.iter().map(check).collect()
     }
@@ -155,6 +160,45 @@ fn of_each_rail_is_told_who_was_tried_and_who_answered() {
     assert_eq!(reachability(&two), [(0, 0); 2]);
     two.open(1);
     assert_eq!(reachability(&two), [(1, 1), (1, 0)]);
+}
+
+/// P21: the rest of a long transfer goes by another path, so that the path without credit has nothing in flight. (A
+/// rail was lost to a job for seconds, because nothing asked for credit on its paths.)
+#[test]
+fn a_way_without_credit_is_asked_for_it_though_another_one_is_busy() {
+    let mut two = Two::with_ports([0, 1].map(|nic| PortTraits { nic, ..PortTraits::default() }).into());
+    two.endpoint.open_path(1, PathId { local_port: 1, ..PATH_ID }, RemotePort { nic: 1, frame_max: FRAME });
+    let receive = |two: &mut Two, port: u8, head: FrameHeader, payload: &[u8]| {
+        let header = head.write(&key(), PeerPair { from: 1, to: 0 }, payload, CrcCoverage::All);
+        two.endpoint.handle_frame(port, &[&header[..], payload].concat(), two.now_ns, &mut |_, _, _| {}).unwrap();
+    };
+    // Both paths are opened, and the first one gets credit for two frames.
+    let mut acks = [two.head(FrameKind::Ack, 0), two.head(FrameKind::Ack, 500)];
+    for (port, head, hello) in two.transmit_by_paths() {
+        let word = |at: usize| u32::from_le_bytes(hello[at..at + 4].try_into().unwrap());
+        let ack = &mut acks[usize::from(port)];
+        (ack.path_number, ack.expected) = (word(0), Seq(word(4)));
+        let welcome = [&77_u32.to_le_bytes()[..], &[0; 4], &[0, port, 0, port], &[0; FRAME - 44]].concat();
+        let credit = ack.credit.max(2);
+        receive(&mut two, port, FrameHeader { kind: FrameKind::Welcome, path_number: 1, credit, ..head }, &welcome);
+    }
+    let firsts = acks.map(|ack| ack.expected);
+    (0..200).for_each(|_| two.send(&[7; 1000]).unwrap());
+    let (mut sent, mut probes) = ([0; 2], 0);
+    for step in 1..20 {
+        for (port, head, payload) in two.transmit_by_paths() {
+            let is_data = head.kind == FrameKind::Data && !payload.is_empty();
+            sent[usize::from(port)] += u32::from(is_data);
+            probes += u32::from(head.kind == FrameKind::Data && !is_data && port == 0);
+        }
+        two.now_ns += 1_000_000;
+        // All frames of the first path arrive, and on the other path one frame in each step.
+        for (port, arrived) in [(0, sent[0]), (1, step)] {
+            let ack = FrameHeader { expected: firsts[port] + arrived, ..acks[port] };
+            receive(&mut two, port as u8, ack, &[]);
+        }
+    }
+    assert!(sent[0] == 2 && sent[1] > 20 && probes > 0, "{sent:?} {probes}");
 }
 
 /// P34: a peer that computes does not reply, and must be reached by the best path once it does; if that path is

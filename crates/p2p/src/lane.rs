@@ -41,6 +41,8 @@ pub struct LaneState<N: RequestData> {
     pub(crate) joined: JoinedLanes,
     /// The longest time between two sends that may be joined, in ns; 0: none waits to be joined.
     pub(crate) join_gap_ns: u64,
+    /// The time from which a send polls if others wait for space.
+    pub(crate) waiting_poll_at_ns: u64,
 }
 
 /// The state of a lane except the channel, with the ports, and the waiting sends: so a port can deliver to it while
@@ -106,6 +108,7 @@ impl<N: RequestData> LaneState<N> {
             send_run: SendRun::NONE,
             joined: JoinedLanes::default(),
             join_gap_ns: send_run::GAP_MAX_NS,
+            waiting_poll_at_ns: 0,
         }
     }
 

@@ -19,6 +19,10 @@ use hawser_base::{Class, Peer, UserMem};
 use hawser_device::{PREFIX_MAX, PayloadSource};
 use hawser_os::clock;
 
+/// The time, in ns, between two polls for sends that wait for space, in calls that start further sends. A poll of
+/// devices between hosts costs about a microsecond.
+const WAITING_POLL_NS: u64 = 100_000;
+
 impl<N: RequestData> LaneState<N> {
     /// Tries to complete a nonblocking send at once, as `send_at_once` does. Returns false if nothing was sent: the
     /// caller must use `start_nonblocking` then.
@@ -96,6 +100,9 @@ impl<N: RequestData> LaneState<N> {
             while !self.core.engine.has_credit(peer, bytes) && self.progress_with(peer) {}
         }
         self.core.counters.add(Counter::BytesSent as usize, bytes);
+        if self.waiting_sends.has(peer) {
+            self.poll_for_waiting();
+        }
         let must_queue = self.waiting_sends.has(peer) && !self.core.engine.has_failed(peer);
         let begun = if must_queue { Err(send) } else { self.begin(send, false) };
         if let Err(send) = begun {
@@ -104,6 +111,16 @@ impl<N: RequestData> LaneState<N> {
         }
         if self.core.engine.has_effects() {
             self.flush_effects();
+        }
+    }
+
+    /// Polls now and then for sends that wait for space: a program that sends and makes no other call never polls.
+    #[cold]
+    fn poll_for_waiting(&mut self) {
+        let now_ns = clock::now_ns();
+        if now_ns >= self.waiting_poll_at_ns {
+            self.progress();
+            self.waiting_poll_at_ns = now_ns + WAITING_POLL_NS;
         }
     }
 

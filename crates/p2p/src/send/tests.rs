@@ -21,7 +21,12 @@ fn lane() -> LaneState<MinimalData> {
     let devices = [ME, GONE].map(|peer| Box::new(Loopback::new(peer)) as Box<dyn hawser_device::Device>);
     let fabric =
         Box::leak(Box::new(Fabric::new(devices.into(), &Peers::Consecutive { first: Peer(0), len: 2 }).unwrap()));
-    LaneState::new(LaneId(0), fabric, LIMITS, Counters::private(), |text| panic!("{text}"))
+    without_polls(LaneState::new(LaneId(0), fabric, LIMITS, Counters::private(), |text| panic!("{text}")))
+}
+
+/// Sends of the lane never poll for others that wait, so that all of these wait.
+fn without_polls(lane: LaneState<MinimalData>) -> LaneState<MinimalData> {
+    LaneState { waiting_poll_at_ns: u64::MAX, ..lane }
 }
 
 fn target(peer: Peer) -> Destination {
@@ -96,6 +101,21 @@ fn messages_that_wait_for_room_stay_eager_and_in_order() {
     assert!(lane.is_drained() && lane.core.engine.is_idle());
     assert!(count(&lane, Counter::WaitedForRoom) > MANY as u64 / 2);
     assert_eq!(count(&lane, Counter::Rendezvous), 0, "a message that had only to wait for room sent an RTS");
+}
+
+/// A loopback device has space again when it is polled.
+#[test]
+fn sends_that_wait_leave_with_later_ones_of_a_program_that_makes_no_other_call() {
+    let mut lane = LaneState { waiting_poll_at_ns: 0, ..lane() };
+    let sent: Vec<_> = (0..2 * MANY).map(message).collect();
+    let (mut waited, mut left) = (0, false);
+    for message in &sent {
+        send_all(&mut lane, std::slice::from_ref(message));
+        lane.waiting_poll_at_ns = 0;
+        waited += usize::from(lane.waiting_sends.has(ME));
+        left |= waited > 0 && !lane.waiting_sends.has(ME);
+    }
+    assert!(waited > 0 && left, "{waited}");
 }
 
 #[test]
@@ -384,8 +404,8 @@ fn word_of_the_formers_end_takes_nothing_from_who_has_its_number() {
     let (old, new) = (ME, ME.successor().unwrap());
     let fabric = Fabric::new(vec![Box::new(Loopback::new(new))], &Peers::from_list(vec![new])).unwrap();
     let fabric = Box::leak(Box::new(fabric));
-    let mut lane: LaneState<MinimalData> =
-        LaneState::new(LaneId(0), fabric, LIMITS, Counters::private(), |text| panic!("{text}"));
+    let mut lane =
+        without_polls(LaneState::new(LaneId(0), fabric, LIMITS, Counters::private(), |text| panic!("{text}")));
     let send = |lane: &mut LaneState<MinimalData>| {
         let request = insert(lane, new);
         lane.start(PendingSend { to: target(new), body: MessageMemory::Owned(vec![7; 8]), sync: false, request });
