@@ -1,5 +1,5 @@
-/* COUNT keep|free|test|receive|slow|burst FILE: rank 0 starts COUNT nonblocking sends, and calls no function of MPI until
- * rank 1 has received all of them and made the file. Before, it frees their requests, tests the first one, receives a
+/* COUNT keep|free|test|receive|slow|burst FILE: rank 0 starts COUNT nonblocking sends, and calls no function of MPI
+ * until rank 1 has received all of them and made the file. Before, it frees their requests, tests the first one, receives a
  * message of another communicator that is there already, or does nothing. A slow one computes between the sends. A
  * burst is of more messages than the devices take at once: between the last quarter of the sends rank 0 computes, and
  * rank 1 makes the file when it has received all messages but these. */
@@ -12,7 +12,7 @@ int main(int argc, char **argv)
     static char out[MANY][BYTES], in[BYTES];
     start(&argc, &argv);
     int count = atoi(argv[1]), frees = !strcmp(argv[2], "free"), flag, number = 7;
-    int is_slow = !strcmp(argv[2], "slow"), is_burst = !strcmp(argv[2], "burst"), early = count - is_burst * (count / 4);
+    int is_slow = !strcmp(argv[2], "slow"), early = strcmp(argv[2], "burst") ? count : count - count / 4;
     MPI_Comm comm;
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     static MPI_Request requests[MANY];

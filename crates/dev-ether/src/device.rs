@@ -69,8 +69,10 @@ const LOOK_INTERVAL_NS: u64 = hawser_link::rtt::ACK_DELAY_NS;
 
 /// Reads of the ports in one send. Some ports give one frame for a read; a further send reads the rest.
 const READS_PER_SEND_MAX: u32 = 64;
-/// A send reads the ports only if fewer packets than this, for each peer, are in the inboxes.
+/// A send reads the ports only if fewer packets than this for each peer are in all inboxes together, and at most so
+/// many: a packet may have up to 16 KiB.
 const INBOX_PACKETS_PER_PEER: usize = 64;
+const INBOX_PACKETS_MAX: usize = 1024;
 
 /// Calls of `receive` between two updates of the page of counters: some milliseconds.
 const RECEIVES_PER_PAGE: u32 = 4096;
@@ -512,7 +514,7 @@ impl DeviceState {
     #[inline(never)]
     fn receive_in_send(&mut self) {
         let packets: usize = self.inboxes.first_user().iter().map(Inbox::len).sum();
-        if packets >= INBOX_PACKETS_PER_PEER * self.endpoint.peers_max() {
+        if packets >= INBOX_PACKETS_MAX.min(INBOX_PACKETS_PER_PEER * self.endpoint.peers_max()) {
             self.look_at_ns = clock::now_ns() + LOOK_INTERVAL_NS;
             return;
         }
@@ -531,10 +533,6 @@ impl DeviceState {
     /// Receives from all ports. Packets of lane `polling_lane` are delivered; all others go to the inboxes of their
     /// lanes. Returns the number of packets and completions that were delivered.
     pub fn receive(&mut self, polling_lane: Option<Lane>, delivery: &mut dyn Delivery) -> usize {
-        self.receive_calls = self.receive_calls.wrapping_add(1);
-        if self.receive_calls.is_multiple_of(RECEIVES_PER_PAGE) {
-            self.write_page(clock::now_ns());
-        }
         if self.peer_drain.begin_poll() {
             self.port_set.poll_all_next();
         }
@@ -549,6 +547,9 @@ impl DeviceState {
         polling_lane: Option<Lane>,
         delivery: &mut dyn Delivery,
     ) -> usize {
+        if self.receive_calls.is_multiple_of(RECEIVES_PER_PAGE) {
+            self.write_page(clock::now_ns());
+        }
         let mut count = 0;
         while let Some(peer) = self.peer_drain.next_drained(has_received) {
             self.forget(peer);
@@ -586,6 +587,7 @@ impl DeviceState {
             receive_calls,
             ..
         } = self;
+        *receive_calls = receive_calls.wrapping_add(1);
         let (mut now_ns, mut has_received) = (0, false);
         let mut dispatcher =
             Dispatcher { polling_lane, delivery, inboxes, users, has_inbox_news, malformed_messages, count: 0 };

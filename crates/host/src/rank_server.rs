@@ -27,10 +27,10 @@ use hawser_boot::job_settings::CommonSettings;
 use hawser_boot::protocol::JobSecret;
 use hawser_job::{ExitKind, HostFacts, Segment};
 use hawser_os::epoll::Epoll;
-use hawser_os::signals::{self, SIGKILL, SIGSTOP, SIGTSTP};
+use hawser_os::pidfd;
+use hawser_os::signals::{self, SIGKILL};
 use hawser_os::spawn::ExitStatus;
 use hawser_os::tether::{self, Tether};
-use hawser_os::{host, pidfd, process_tree};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
@@ -255,24 +255,14 @@ impl RankServer {
     /// Sends a signal to every rank: to the process group of the rank's child, or, if the child has ended, to the
     /// process that has become the rank.
     pub fn signal_all(&self, signal: i32) {
-        self.signal_each(|group| drop(signals::send(-group, signal)), |_| signal);
-    }
-
-    /// Stops every rank, each of which leads a session, as Ctrl-Z does (`process_tree::stop_group`).
-    pub fn stop_all(&self) {
-        let descendants = process_tree::descendants(host::pid());
-        let for_process = |pid| if signals::has_own_disposition(pid, SIGTSTP) { SIGTSTP } else { SIGSTOP };
-        self.signal_each(|group| process_tree::stop_group(group, &descendants), for_process);
-    }
-
-    /// Calls `to_group` with the process group of each rank's child. If the child has ended, sends the signal that
-    /// `for_process` returns to the process that has become the rank.
-    fn signal_each(&self, to_group: impl Fn(i32), for_process: impl Fn(i32) -> i32) {
         for rank in self.ranks.iter().filter(|rank| rank.child > 0) {
             if rank.child_status.is_none() {
-                to_group(rank.child);
-            } else if let Some(Attached { pid, process: Some(process), has_exited: false, .. }) = &rank.attached {
-                let _ = pidfd::signal(process.as_fd(), for_process(*pid));
+                let _ = signals::send(-rank.child, signal);
+            }
+            if let Some(Attached { process: Some(process), has_exited: false, .. }) = &rank.attached
+                && rank.child_status.is_some()
+            {
+                let _ = pidfd::signal(process.as_fd(), signal);
             }
         }
     }

@@ -499,15 +499,17 @@ impl Connection {
         for at in 0..self.paths.len() {
             self.send_ack(shared, at, now_ns, wire);
         }
-        let waits = !self.waiting.is_empty();
-        let stuck = waits && self.has_nothing_in_flight();
-        let needs_probe = |established: &EstablishedPath| {
-            stuck || waits && established.is_out_of_credit() || established.is_silent() && !planted(Bug::SilentForever)
-        };
-        let open_paths = self.paths.iter_mut().filter_map(Path::established_mut);
-        open_paths
-            .filter(|established| needs_probe(established))
-            .for_each(|established| established.schedule_probe(now_ns));
+        let stuck = !self.waiting.is_empty() && self.has_nothing_in_flight();
+        let in_use = self.used_slots > 0;
+        for path in &mut self.paths {
+            let is_suspended = path.is_suspended;
+            let Some(established) = path.established_mut() else { continue };
+            // A path that other paths have replaced for want of credit gets some before it is needed (P21).
+            let needs_credit = in_use && !is_suspended && established.is_out_of_credit();
+            if stuck || needs_credit || established.is_silent() && !planted(Bug::SilentForever) {
+                established.schedule_probe(now_ns);
+            }
+        }
     }
 
     fn has_nothing_in_flight(&self) -> bool {

@@ -22,7 +22,8 @@ pub struct PathCandidate {
     /// The latency class. A path of a lower class is preferred to all paths of higher classes, however slow it is.
     pub latency_class: LatencyClass,
     pub can_send: bool,
-    /// Whether frames are in flight: their acknowledgements will let the path send again.
+    /// Whether frames with payload are in flight: their acknowledgements will let the path send again. That of a probe
+    /// may bring no credit (P27).
     pub has_in_flight: bool,
     /// The time, in ns, until the next frame would have arrived by this path.
     pub frame_arrival_ns: u64,

@@ -165,7 +165,7 @@ fn of_each_rail_is_told_who_was_tried_and_who_answered() {
 /// P21: the rest of a long transfer goes by another path, so that the path without credit has nothing in flight. (A
 /// rail was lost to a job for seconds, because nothing asked for credit on its paths.)
 #[test]
-fn a_way_without_credit_is_asked_for_it_though_another_one_is_busy() {
+fn a_path_without_credit_is_asked_for_it_though_another_one_is_busy() {
     let mut two = Two::with_ports([0, 1].map(|nic| PortTraits { nic, ..PortTraits::default() }).into());
     two.endpoint.open_path(1, PathId { local_port: 1, ..PATH_ID }, RemotePort { nic: 1, frame_max: FRAME });
     let receive = |two: &mut Two, port: u8, head: FrameHeader, payload: &[u8]| {

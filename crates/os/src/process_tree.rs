@@ -200,24 +200,6 @@ pub fn group(pid: i32) -> Option<i32> {
     checked(unsafe { libc::getpgid(pid) }).ok().map(|group| group as i32)
 }
 
-/// Stops the group of processes `group` as Ctrl-Z does, although the kernel discards SIGTSTP for a group that has no
-/// parent in its session: members that handle, block or ignore that signal get it, and SIGSTOP stops the others.
-/// `descendants`: those of this process, among which the members are.
-pub fn stop_group(group: i32, descendants: &[i32]) {
-    let is_member = |pid: &&i32| self::group(**pid) == Some(group);
-    let (own, other): (Vec<i32>, Vec<i32>) =
-        descendants.iter().filter(is_member).partition(|&&pid| signals::has_own_disposition(pid, signals::SIGTSTP));
-    // One signal for all members also stops those that are just being forked.
-    if own.is_empty() {
-        let _ = signals::send(-group, signals::SIGSTOP);
-        return;
-    }
-    let _ = signals::send(-group, signals::SIGTSTP);
-    for pid in other {
-        let _ = signals::send(pid, signals::SIGSTOP);
-    }
-}
-
 /// Returns the program that process `pid` runs.
 pub fn program(pid: i32) -> Option<std::path::PathBuf> {
     fs::read_link(format!("/proc/{pid}/exe")).ok()

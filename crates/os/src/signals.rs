@@ -120,16 +120,6 @@ pub fn is_ignored(signal: i32) -> bool {
     }
 }
 
-/// Returns whether process `pid` handles, ignores or blocks `signal`; false if /proc does not show the process.
-pub fn has_own_disposition(pid: i32, signal: i32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let sets = status.lines().filter_map(|line| {
-        let (name, set) = line.split_once(':')?;
-        ["SigBlk", "SigIgn", "SigCgt"].contains(&name).then(|| u64::from_str_radix(set.trim(), 16).ok())?
-    });
-    sets.fold(0, |all, set| all | set) >> (signal - 1) & 1 == 1
-}
-
 /// Gives `signal` its default disposition. A launcher that was started with SIGCHLD ignored would never learn how
 /// its children end.
 pub fn restore_default(signal: i32) {
@@ -178,8 +168,6 @@ mod tests {
         assert_eq!(description(SIGKILL), "Killed");
         // Rust programs ignore it from their start.
         assert!(is_ignored(SIGPIPE) && !is_ignored(SIGUSR1));
-        let me = crate::host::pid();
-        assert!(has_own_disposition(me, SIGPIPE) && !has_own_disposition(me, SIGUSR1));
         ignore(SIGXFSZ);
         assert!(is_ignored(SIGXFSZ));
     }

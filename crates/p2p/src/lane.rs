@@ -17,6 +17,7 @@ use crate::matching::{
 use crate::message::{Destination, MessageMemory, PendingSend};
 use crate::peer_queues::PeerQueues;
 use crate::request::{RequestData, Requests};
+use crate::send::WaitingPolls;
 use crate::send_run::{self, SendRun};
 use crate::wire;
 use hawser_base::value::ANY_TAG;
@@ -41,8 +42,7 @@ pub struct LaneState<N: RequestData> {
     pub(crate) joined: JoinedLanes,
     /// The longest time between two sends that may be joined, in ns; 0: none waits to be joined.
     pub(crate) join_gap_ns: u64,
-    /// The time from which a send polls if others wait for space.
-    pub(crate) waiting_poll_at_ns: u64,
+    pub(crate) waiting_polls: WaitingPolls,
 }
 
 /// The state of a lane except the channel, with the ports, and the waiting sends: so a port can deliver to it while
@@ -108,7 +108,7 @@ impl<N: RequestData> LaneState<N> {
             send_run: SendRun::NONE,
             joined: JoinedLanes::default(),
             join_gap_ns: send_run::GAP_MAX_NS,
-            waiting_poll_at_ns: 0,
+            waiting_polls: WaitingPolls::default(),
         }
     }
 

@@ -22,6 +22,17 @@ use hawser_os::clock;
 /// The time, in ns, between two polls for sends that wait for space, in calls that start further sends. A poll of
 /// devices between hosts costs about a microsecond.
 const WAITING_POLL_NS: u64 = 100_000;
+/// Such calls for each look at the clock, which costs a tenth of a short message in memory.
+const CALLS_PER_LOOK: u32 = 8;
+
+/// When sends poll for others that wait for space.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct WaitingPolls {
+    /// Sends that were started while others waited.
+    pub calls: u32,
+    /// The time of the next poll.
+    pub next_ns: u64,
+}
 
 impl<N: RequestData> LaneState<N> {
     /// Tries to complete a nonblocking send at once, as `send_at_once` does. Returns false if nothing was sent: the
@@ -100,7 +111,7 @@ impl<N: RequestData> LaneState<N> {
             while !self.core.engine.has_credit(peer, bytes) && self.progress_with(peer) {}
         }
         self.core.counters.add(Counter::BytesSent as usize, bytes);
-        if self.waiting_sends.has(peer) {
+        if !self.waiting_sends.is_empty() {
             self.poll_for_waiting();
         }
         let must_queue = self.waiting_sends.has(peer) && !self.core.engine.has_failed(peer);
@@ -115,12 +126,16 @@ impl<N: RequestData> LaneState<N> {
     }
 
     /// Polls now and then for sends that wait for space: a program that sends and makes no other call never polls.
-    #[cold]
+    #[inline]
     fn poll_for_waiting(&mut self) {
+        self.waiting_polls.calls = self.waiting_polls.calls.wrapping_add(1);
+        if !self.waiting_polls.calls.is_multiple_of(CALLS_PER_LOOK) {
+            return;
+        }
         let now_ns = clock::now_ns();
-        if now_ns >= self.waiting_poll_at_ns {
+        if now_ns >= self.waiting_polls.next_ns {
             self.progress();
-            self.waiting_poll_at_ns = now_ns + WAITING_POLL_NS;
+            self.waiting_polls.next_ns = now_ns + WAITING_POLL_NS;
         }
     }
 

@@ -23,16 +23,18 @@ use hawser_node::profile;
 use hawser_os::epoll::EpollEvent;
 use hawser_os::limits::{self, Resource};
 use hawser_os::process_tree::{self, ProcessTree};
-use hawser_os::signals::{SIGCONT, SIGKILL, SIGTSTP};
+use hawser_os::signals::{SIGCONT, SIGKILL, SIGSTOP, SIGTSTP};
 use hawser_os::spawn::{self, ExitStatus, Leads, Reaped, SpawnOptions};
 use hawser_os::{clock, cpus, host};
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// The time from the first signal to SIGKILL: the job must be over within two seconds.
 const GRACE_NS: u64 = 500_000_000;
+/// The time that programs which handle SIGTSTP have for what they do before they stop. A nested mpiexec passes the
+/// signal on within a millisecond.
+const STOP_GRACE_NS: u64 = 100_000_000;
 /// The time from the start of the ranks to the first check whether ranks that have not called MPI_Init have loaded
 /// another MPI library. The interval doubles after each check.
 const FIRST_MPI_CHECK_NS: u64 = 500_000_000;
@@ -53,6 +55,8 @@ pub struct HostRun {
     /// The time of the next check for other MPI libraries, and the interval that ends then; the following one is
     /// twice as long. None if every rank has called MPI_Init or is gone.
     mpi_check: Option<(u64, u64)>,
+    /// The time at which every rank is stopped by SIGSTOP; None if mpiexec has not got Ctrl-Z.
+    stop_at_ns: Option<u64>,
     /// The time at which every process is killed; None until the job is being ended.
     kill_at_ns: Option<u64>,
 }
@@ -61,13 +65,15 @@ pub struct HostRun {
 /// core with other programs by itself, as they do, but in one session all ranks together would get the share of one
 /// program. Ranks that share cores, by their number or by `bound_cores`, stay in one session, because a yield goes only
 /// to processes of the same session; and so do ranks of several hosts, which may be namespaces of one machine. A job
-/// that was started with `nice` stays in its session too, where that has an effect.
+/// that was started with `nice` stays in its session too, where that has an effect. `bound_cores`: the cores of each
+/// rank; empty if ranks are not bound.
 fn leadership(job: &HostJob, facts: &HostFacts, bound_cores: &[Vec<usize>]) -> Leads {
     let ranks = job.ranks.len();
-    let bound: BTreeSet<usize> = bound_cores.iter().flatten().copied().collect();
-    let cores = if bound.is_empty() { facts.cores as usize } else { bound.len().min(facts.cores as usize) };
-    let has_core = ranks == job.size as usize && ranks <= cores;
-    if has_core && cpus::has_autogroups() && cpus::nice_value() <= 0 { Leads::Session } else { Leads::Group }
+    let is_within = |cores: &[usize], other: &[usize]| cores.iter().all(|core| other.contains(core));
+    let is_crowded =
+        |cores: &Vec<usize>| bound_cores.iter().filter(|other| is_within(other, cores)).count() > cores.len();
+    let has_core = ranks == job.size as usize && ranks <= facts.cores as usize && !bound_cores.iter().any(is_crowded);
+    if has_core && cpus::has_autogroups() && cpus::nice_value() == 0 { Leads::Session } else { Leads::Group }
 }
 
 /// The arguments that the rank server borrows for one call.
@@ -130,6 +136,7 @@ impl HostRun {
             streams,
             any_attached: false,
             mpi_check,
+            stop_at_ns: None,
             kill_at_ns: None,
         })
     }
@@ -216,8 +223,15 @@ impl HostRun {
         match frame {
             ToAgent::Start(_) | ToAgent::Info { .. } => {}
             ToAgent::Input(bytes) => self.streams.take_input(context, &bytes),
-            ToAgent::Signal(SIGTSTP) if self.leads == Leads::Session => self.rank_server.stop_all(),
-            ToAgent::Signal(signal) => self.rank_server.signal_all(signal),
+            ToAgent::Signal(signal) => {
+                self.rank_server.signal_all(signal);
+                // The kernel discards SIGTSTP for a process that leads a session, unless the program handles it.
+                match signal {
+                    SIGTSTP if self.leads == Leads::Session => self.stop_at_ns = Some(clock::now_ns() + STOP_GRACE_NS),
+                    SIGCONT => self.stop_at_ns = None,
+                    _ => {}
+                }
+            }
             ToAgent::Counters => context.send(&FromAgent::Counters(rank_state::counters(&self.rank_server))),
             ToAgent::AllFinalized { finalized_seen } => self.rank_server.set_all_left(finalized_seen),
             ToAgent::RanksExited(exits) => {
@@ -228,6 +242,7 @@ impl HostRun {
             ToAgent::Snapshot => context.send(&FromAgent::Snapshot(rank_state::states(&self.rank_server))),
             ToAgent::End { signal, code } => {
                 self.rank_server.begin_job_end(code);
+                self.stop_at_ns = None;
                 self.rank_server.signal_all(signal);
                 self.rank_server.signal_all(SIGCONT);
                 let grace_ns = if signal == SIGKILL { 0 } else { GRACE_NS };
@@ -239,7 +254,8 @@ impl HostRun {
 
     /// The earliest deadline.
     pub fn deadline_ns(&self) -> Option<u64> {
-        let all = [self.kill_at_ns, self.mpi_check.map(|look| look.0), self.rank_server.deadline_ns()];
+        let mpi_check_at_ns = self.mpi_check.map(|look| look.0);
+        let all = [self.kill_at_ns, self.stop_at_ns, mpi_check_at_ns, self.rank_server.deadline_ns()];
         all.into_iter().flatten().min()
     }
 
@@ -247,6 +263,10 @@ impl HostRun {
         self.rank_server.handle_timeout(&mut call_context(context));
         self.forward_events(context);
         let now_ns = clock::now_ns();
+        if self.stop_at_ns.is_some_and(|at_ns| at_ns <= now_ns) {
+            self.stop_at_ns = None;
+            self.rank_server.signal_all(SIGSTOP);
+        }
         if let Some((at_ns, step_ns)) = self.mpi_check
             && at_ns <= now_ns
         {

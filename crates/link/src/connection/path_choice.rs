@@ -235,7 +235,7 @@ impl Connection {
                 // Paths that were measured as the best for bulk count as one class: none of them has precedence.
                 latency_class: if waits { LatencyClass::Lowest } else { path.port.latency_class },
                 can_send: can_send(path, established),
-                has_in_flight: established.frames_in_flight() > 0,
+                has_in_flight: established.bytes_in_flight() > 0,
                 frame_arrival_ns: begin_ns + established.transfer_ns(len as u64),
                 all_arrival_ns: begin_ns + established.transfer_ns(bytes),
             }

@@ -26,7 +26,7 @@ fn lane() -> LaneState<MinimalData> {
 
 /// Sends of the lane never poll for others that wait, so that all of these wait.
 fn without_polls(lane: LaneState<MinimalData>) -> LaneState<MinimalData> {
-    LaneState { waiting_poll_at_ns: u64::MAX, ..lane }
+    LaneState { waiting_polls: WaitingPolls { calls: 0, next_ns: u64::MAX }, ..lane }
 }
 
 fn target(peer: Peer) -> Destination {
@@ -106,12 +106,12 @@ fn messages_that_wait_for_room_stay_eager_and_in_order() {
 /// A loopback device has space again when it is polled.
 #[test]
 fn sends_that_wait_leave_with_later_ones_of_a_program_that_makes_no_other_call() {
-    let mut lane = LaneState { waiting_poll_at_ns: 0, ..lane() };
+    let mut lane = lane();
     let sent: Vec<_> = (0..2 * MANY).map(message).collect();
     let (mut waited, mut left) = (0, false);
     for message in &sent {
+        lane.waiting_polls.next_ns = 0;
         send_all(&mut lane, std::slice::from_ref(message));
-        lane.waiting_poll_at_ns = 0;
         waited += usize::from(lane.waiting_sends.has(ME));
         left |= waited > 0 && !lane.waiting_sends.has(ME);
     }
