@@ -1,8 +1,8 @@
 /* COUNT keep|free|test|receive|slow|burst FILE: rank 0 starts COUNT nonblocking sends, and calls no function of MPI
- * until rank 1 has received all of them and made the file. Before, it frees their requests, tests the first one, receives a
- * message of another communicator that is there already, or does nothing. A slow one computes between the sends. A
- * burst is of more messages than the devices take at once: between the last quarter of the sends rank 0 computes, and
- * rank 1 makes the file when it has received all messages but these. */
+ * until rank 1 has received all of them and made the file. Before, it frees their requests, tests the first one,
+ * receives a message of another communicator that is there already, or does nothing. A slow one computes between the
+ * sends. A burst is of more messages than the devices take at once: between the last quarter of the sends rank 0
+ * computes, and rank 1 makes the file when it has received all messages but these. */
 #include "test.h"
 
 enum { TAG = 5, BYTES = 100, MANY = 4000, PATIENCE_S = 20, LOOKS_PER_S = 1000 };
