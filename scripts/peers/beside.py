@@ -8,23 +8,11 @@ own, as programs from other terminals and services are; --one-session: all in th
 as each library starts it without options. Prints medians of the rounds, in seconds. --variant as in compare.py, and
 "-bind-to=core" among its variables is an option of mpiexec.
 """
-import argparse, contextlib, pathlib, statistics, subprocess, sys
+import argparse, pathlib, statistics
 
-from compare import build, rows_of, systems
+from compare import build, busy_loops, rows_of, systems
 
 PATIENCE_S = 60
-
-
-@contextlib.contextmanager
-def loops(count, nice, one_session):
-    line = ["nice", "-n", str(nice), sys.executable, "-c", "while True: pass"]
-    started = [subprocess.Popen(line, start_new_session=not one_session) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for loop in started:
-            loop.kill()
-            loop.wait()
 
 
 def run(system, ranks, kernel):
@@ -55,7 +43,8 @@ def main():
     all_systems = systems(args)
     print(f"{'loops':>6} {'':>6} " + " ".join(f"{name[-12:]:>12}" for name, _, _ in all_systems) + "   / best peer")
     for count in map(int, args.loops.split(",")):
-        with loops(count, args.nice, args.one_session):
+        starters = [["nice", "-n", str(args.nice)]] * count
+        with busy_loops(starters, start_new_session=not args.one_session):
             for kernel in args.kernels or ["lu", "cg"]:
                 got = {name: [] for name, _, _ in all_systems}
                 for _ in range(args.rounds):

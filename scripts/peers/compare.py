@@ -71,9 +71,9 @@ def run(system, ranks, words, timeout_s):
 
 
 @contextlib.contextmanager
-def busy_loops(count):
-    """Programs that never give way, as a compiler beside the job is one."""
-    loops = [subprocess.Popen(["taskset", "-c", str(core), sys.executable, "-c", "while True: pass"]) for core in range(count)]
+def busy_loops(starters, **how):
+    """Programs that never give way, as a compiler beside the job is one: one for each starter, the words before its command."""
+    loops = [subprocess.Popen([*starter, sys.executable, "-c", "while True: pass"], **how) for starter in starters]
     try:
         yield
     finally:
@@ -130,7 +130,7 @@ def main():
     points = 7 * (len(args.names) or 11)
     timeout_s = SLACK_S + PATIENCE * points * args.ms / 1e3
     words = [str(args.ms), str(args.max), *args.names]
-    with busy_loops(args.busy):
+    with busy_loops(["taskset", "-c", str(core)] for core in range(args.busy)):
         for _ in range(args.rounds):
             for system in all_systems:
                 for point, figures in run(system, args.n, words, timeout_s).items():

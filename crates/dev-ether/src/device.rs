@@ -69,12 +69,12 @@ const LOOK_INTERVAL_NS: u64 = hawser_link::rtt::ACK_DELAY_NS;
 
 /// Reads of the ports in one send. Some ports give one frame for a read; a further send reads the rest.
 const READS_PER_SEND_MAX: u32 = 64;
-/// A send reads the ports only if fewer packets than this for each peer are in all inboxes together, and at most so
-/// many: a packet may have up to 16 KiB.
+/// A send reads the ports only if the inboxes together have fewer packets than the first number for each peer, and
+/// fewer than the second one: a packet has up to 16 KiB.
 const INBOX_PACKETS_PER_PEER: usize = 64;
 const INBOX_PACKETS_MAX: usize = 1024;
 
-/// Calls of `receive` between two updates of the page of counters: some milliseconds.
+/// Reads of the ports between two updates of the page of counters: some milliseconds.
 const RECEIVES_PER_PAGE: u32 = 4096;
 
 /// The parameters of a rank's device.
@@ -130,9 +130,9 @@ pub struct DeviceState {
     look_at_ns: u64,
     reachability_report: ReachabilityReport,
     counter_page: CounterPage,
-    /// Messages that were no packets; and calls of `receive`, which decide when the page is updated.
+    /// Messages that were no packets; and reads of the ports, which decide when the page is updated.
     malformed_messages: u64,
-    receive_calls: u32,
+    port_reads: u32,
 }
 
 /// The device of a rank, as the module describes it.
@@ -192,7 +192,7 @@ impl EtherDevice {
             reachability_report: ReachabilityReport::new(report_reachability),
             counter_page: CounterPage::new(counters.0, counters.1),
             malformed_messages: 0,
-            receive_calls: 0,
+            port_reads: 0,
         };
         EtherDevice { state: Arc::new(Mutex::new(state)), short_max_bytes, registry, reaches_peer }
     }
@@ -547,7 +547,7 @@ impl DeviceState {
         polling_lane: Option<Lane>,
         delivery: &mut dyn Delivery,
     ) -> usize {
-        if self.receive_calls.is_multiple_of(RECEIVES_PER_PAGE) {
+        if self.port_reads.is_multiple_of(RECEIVES_PER_PAGE) {
             self.write_page(clock::now_ns());
         }
         let mut count = 0;
@@ -584,10 +584,10 @@ impl DeviceState {
             has_inbox_news,
             scratch,
             malformed_messages,
-            receive_calls,
+            port_reads,
             ..
         } = self;
-        *receive_calls = receive_calls.wrapping_add(1);
+        *port_reads = port_reads.wrapping_add(1);
         let (mut now_ns, mut has_received) = (0, false);
         let mut dispatcher =
             Dispatcher { polling_lane, delivery, inboxes, users, has_inbox_news, malformed_messages, count: 0 };
@@ -634,7 +634,7 @@ impl DeviceState {
             dispatcher.release_held(direct);
             direct.receive(at, clock::now_ns(), (&mut *endpoint, &mut *port_set), &mut dispatcher.dispatch_fn());
         }
-        if receive_calls.is_multiple_of(DIRECT_STALL_POLLS) {
+        if port_reads.is_multiple_of(DIRECT_STALL_POLLS) {
             direct.query_stalled(clock::now_ns());
         }
         dispatcher.progress_direct(direct, endpoint, port_set);

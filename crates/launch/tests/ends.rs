@@ -160,13 +160,17 @@ fn user_signals_are_forwarded() {
     }
 }
 
+/// Starts a job of ranks that sleep for long enough to start all ranks of a host with many cores.
+fn sleepers(ranks: usize) -> Job {
+    start(&format!("-n {ranks} sleep {}", 1.5 + 0.05 * ranks as f64))
+}
+
 /// The ranks have a core each, and lead sessions of their own; or they share cores, and a session.
 #[test]
 fn a_job_stops_and_continues() {
     let cores = cpus::available();
     for ranks in [cores, cores + 1] {
-        // The time is enough to start the ranks of a host with many cores.
-        let job = start(&format!("-n {ranks} sleep {}", 1.5 + 0.05 * ranks as f64));
+        let job = sleepers(ranks);
         let count = |processes: &[i32], state: &str| {
             programs(processes).iter().filter(|&&pid| status(pid, "State") == state).count()
         };
@@ -183,8 +187,7 @@ fn a_job_stops_and_continues() {
 fn each_rank_leads_a_session_if_there_is_a_core_for_each() {
     let cores = cpus::available();
     for ranks in [cores, cores + 1] {
-        // The time is enough to start the ranks of a host with many cores.
-        let job = start(&format!("-n {ranks} sleep {}", 1.5 + 0.05 * ranks as f64));
+        let job = sleepers(ranks);
         let sleeps = |pid: &i32| command_line(*pid).starts_with("sleep");
         job.wait_until("start", |processes| programs(processes).iter().filter(|pid| sleeps(pid)).count() == ranks);
         let leads = |pid: &i32| status(*pid, "NSsid") == pid.to_string();

@@ -78,6 +78,11 @@ impl Two {
     }
 
     fn receive(&mut self, head: FrameHeader, payload: &[u8]) -> Result<(), DropReason> {
+        self.receive_by(0, head, payload)
+    }
+
+    /// Delivers a frame of rank 1 to our port `port`.
+    fn receive_by(&mut self, port: u8, head: FrameHeader, payload: &[u8]) -> Result<(), DropReason> {
         let header = head.write(&key(), PeerPair { from: 1, to: 0 }, payload, CrcCoverage::All);
         let received = &mut self.received;
         let mut deliver = |_: u32, _: u8, mut message: Message<'_>| {
@@ -87,7 +92,7 @@ impl Two {
             }
             received.push(whole);
         };
-        self.endpoint.handle_frame(0, &[&header, payload].concat(), self.now_ns, &mut deliver)
+        self.endpoint.handle_frame(port, &[&header, payload].concat(), self.now_ns, &mut deliver)
     }
 
     fn head(&self, kind: FrameKind, credit: u16) -> FrameHeader {
@@ -107,8 +112,14 @@ impl Two {
 
     /// Delivers a HELLO or WELCOME of `len` bytes.
     fn receive_hello(&mut self, head: FrameHeader, len: usize) {
-        let hello = [&77_u32.to_le_bytes()[..], &[0; 8], &vec![0; len - 44]].concat();
-        self.receive(head, &hello).unwrap();
+        self.receive_hello_by(0, 0, head, len);
+    }
+
+    /// Does the same on the path from our port `port` to port 0 and NIC `nic` of rank 1.
+    fn receive_hello_by(&mut self, port: u8, nic: u8, head: FrameHeader, len: usize) {
+        // The ports are those that rank 1 sees: its own one first.
+        let hello = [&77_u32.to_le_bytes()[..], &[0; 4], &[0, port, 0, nic], &vec![0; len - 44]].concat();
+        self.receive_by(port, head, &hello).unwrap();
     }
 
     /// Delivers a fragment of rank 1; `change` changes its header.
@@ -168,19 +179,15 @@ fn of_each_rail_is_told_who_was_tried_and_who_answered() {
 fn a_path_without_credit_is_asked_for_it_though_another_one_is_busy() {
     let mut two = Two::with_ports([0, 1].map(|nic| PortTraits { nic, ..PortTraits::default() }).into());
     two.endpoint.open_path(1, PathId { local_port: 1, ..PATH_ID }, RemotePort { nic: 1, frame_max: FRAME });
-    let receive = |two: &mut Two, port: u8, head: FrameHeader, payload: &[u8]| {
-        let header = head.write(&key(), PeerPair { from: 1, to: 0 }, payload, CrcCoverage::All);
-        two.endpoint.handle_frame(port, &[&header[..], payload].concat(), two.now_ns, &mut |_, _, _| {}).unwrap();
-    };
     // Both paths are opened, and the first one gets credit for two frames.
     let mut acks = [two.head(FrameKind::Ack, 0), two.head(FrameKind::Ack, 500)];
     for (port, head, hello) in two.transmit_by_paths() {
         let word = |at: usize| u32::from_le_bytes(hello[at..at + 4].try_into().unwrap());
         let ack = &mut acks[usize::from(port)];
         (ack.path_number, ack.expected) = (word(0), Seq(word(4)));
-        let welcome = [&77_u32.to_le_bytes()[..], &[0; 4], &[0, port, 0, port], &[0; FRAME - 44]].concat();
         let credit = ack.credit.max(2);
-        receive(&mut two, port, FrameHeader { kind: FrameKind::Welcome, path_number: 1, credit, ..head }, &welcome);
+        let welcome = FrameHeader { kind: FrameKind::Welcome, path_number: 1, credit, ..head };
+        two.receive_hello_by(port, port, welcome, FRAME);
     }
     let firsts = acks.map(|ack| ack.expected);
     (0..200).for_each(|_| two.send(&[7; 1000]).unwrap());
@@ -195,7 +202,7 @@ fn a_path_without_credit_is_asked_for_it_though_another_one_is_busy() {
         // All frames of the first path arrive, and on the other path one frame in each step.
         for (port, arrived) in [(0, sent[0]), (1, step)] {
             let ack = FrameHeader { expected: firsts[port] + arrived, ..acks[port] };
-            receive(&mut two, port as u8, ack, &[]);
+            two.receive_by(port as u8, ack, &[]).unwrap();
         }
     }
     assert!(sent[0] == 2 && sent[1] > 20 && probes > 0, "{sent:?} {probes}");
@@ -226,11 +233,8 @@ fn a_way_for_single_frames_is_called_where_no_better_one_is_answered_though_the_
         two.receive_hello(FrameHeader { kind: FrameKind::Welcome, path_number: 1, credit: 9, ..head }, FRAME);
         assert!(!is_opened(&mut two, 550), "the better one was not yet tried");
         if answers {
-            // Our port 1 and port 0 of rank 1, as rank 1 sees them.
-            let hello = [&77_u32.to_le_bytes()[..], &[0; 4], &[0, 1, 0, 0], &[0; FRAME - 44]].concat();
             let head = FrameHeader { kind: FrameKind::Welcome, path_number: 1, credit: 9, ..head };
-            let header = head.write(&key(), PeerPair { from: 1, to: 0 }, &hello, CrcCoverage::All);
-            two.endpoint.handle_frame(1, &[&header[..], &hello].concat(), two.now_ns, &mut |_, _, _| {}).unwrap();
+            two.receive_hello_by(1, 0, head, FRAME);
         }
         assert_eq!(is_opened(&mut two, 5000), !answers);
     }

@@ -83,7 +83,7 @@ fn is_taken(number: i32) -> bool {
     !crate::signals::send(number, 0).is_err_and(|error| error.raw_os_error() == Some(libc::ESRCH))
 }
 
-/// The process groups that were started with a group or session of their own and that may have members.
+/// The process groups that children lead or led (`SpawnOptions::leads`), and that may have members.
 static GROUPS: Mutex<Vec<ProcessGroup>> = Mutex::new(Vec::new());
 
 fn locked_groups() -> MutexGuard<'static, Vec<ProcessGroup>> {

@@ -19,9 +19,13 @@ const MANY: u32 = 1000;
 
 fn lane() -> LaneState<MinimalData> {
     let devices = [ME, GONE].map(|peer| Box::new(Loopback::new(peer)) as Box<dyn hawser_device::Device>);
-    let fabric =
-        Box::leak(Box::new(Fabric::new(devices.into(), &Peers::Consecutive { first: Peer(0), len: 2 }).unwrap()));
-    without_polls(LaneState::new(LaneId(0), fabric, LIMITS, Counters::private(), |text| panic!("{text}")))
+    let fabric = Fabric::new(devices.into(), &Peers::Consecutive { first: Peer(0), len: 2 }).unwrap();
+    without_polls(lane_over(fabric, LIMITS))
+}
+
+fn lane_over(fabric: Fabric, limits: ProtocolLimits) -> LaneState<MinimalData> {
+    let fabric = Box::leak(Box::new(fabric));
+    LaneState::new(LaneId(0), fabric, limits, Counters::private(), |text| panic!("{text}"))
 }
 
 /// Sends of the lane never poll for others that wait, so that all of these wait.
@@ -291,9 +295,7 @@ impl DevicePort for StreamingPort {
 
 fn streaming_lane(limits: ProtocolLimits) -> LaneState<MinimalData> {
     let device = Box::new(StreamingDevice(Loopback::new(ME))) as Box<dyn Device>;
-    let fabric = Fabric::new(vec![device], &Peers::Consecutive { first: Peer(0), len: 1 }).unwrap();
-    let fabric = Box::leak(Box::new(fabric));
-    LaneState::new(LaneId(0), fabric, limits, Counters::private(), |text| panic!("{text}"))
+    lane_over(Fabric::new(vec![device], &Peers::Consecutive { first: Peer(0), len: 1 }).unwrap(), limits)
 }
 
 /// Starts a nonblocking send to ourselves. Returns its request; None if it has ended already.
@@ -402,10 +404,9 @@ fn a_device_with_a_method_for_whole_messages_is_asked_first() {
 #[test]
 fn word_of_the_formers_end_takes_nothing_from_who_has_its_number() {
     let (old, new) = (ME, ME.successor().unwrap());
-    let fabric = Fabric::new(vec![Box::new(Loopback::new(new))], &Peers::from_list(vec![new])).unwrap();
-    let fabric = Box::leak(Box::new(fabric));
-    let mut lane =
-        without_polls(LaneState::new(LaneId(0), fabric, LIMITS, Counters::private(), |text| panic!("{text}")));
+    let peers = Peers::from_list(vec![new]);
+    let fabric = Fabric::new(vec![Box::new(Loopback::new(new))], &peers).unwrap();
+    let mut lane = without_polls(lane_over(fabric, LIMITS));
     let send = |lane: &mut LaneState<MinimalData>| {
         let request = insert(lane, new);
         lane.start(PendingSend { to: target(new), body: MessageMemory::Owned(vec![7; 8]), sync: false, request });
