@@ -370,7 +370,9 @@ impl Connection {
         deliver: &mut DeliverFn<'_>,
     ) -> Result<(), DropReason> {
         let (head, payload) = frame.check(&shared.key, peer_pair(self.peer, shared.me))?;
-        let established = self.paths[at].established_mut().ok_or(DropReason::Path)?;
+        let path = &mut self.paths[at];
+        path.on_numbered_or_ack();
+        let established = path.established_mut().ok_or(DropReason::Path)?;
         let ack_header =
             AckHeader { expected: head.expected, credit: head.credit, stop: head.flags.has(FrameFlags::STOP) };
         if head.kind == FrameKind::Ack {

@@ -119,6 +119,8 @@ pub struct Path {
     mtu: PathMtu,
     /// The length of a WELCOME that must be sent; None if none must be sent.
     pending_welcome: Option<usize>,
+    /// Whether a frame of the peer other than HELLO has arrived on the path, so that the peer has opened it too.
+    is_open_at_peer: bool,
     goodput: GoodputEstimator,
     /// Whether the wire refused a frame: then the path is not tried again in the same call of `transmit`.
     pub is_full: bool,
@@ -144,6 +146,7 @@ impl Path {
             first_seq,
             mtu: PathMtu::new(frame_max),
             pending_welcome: None,
+            is_open_at_peer: false,
             goodput: GoodputEstimator::default(),
             is_full: false,
             is_suspended: false,
@@ -307,8 +310,21 @@ impl Path {
         }
         if kind == FrameKind::Hello {
             self.pending_welcome = Some(len);
+        } else {
+            self.is_open_at_peer = true;
         }
         Ok(())
+    }
+
+    /// Records that a frame of the peer other than HELLO and WELCOME has arrived.
+    pub fn on_numbered_or_ack(&mut self) {
+        self.is_open_at_peer = true;
+    }
+
+    /// Whether no data may be sent before the WELCOME that is due: the peer might not have opened the path, and would
+    /// drop the data (P7).
+    pub fn must_send_welcome_first(&self) -> bool {
+        self.pending_welcome.is_some() && !self.is_open_at_peer
     }
 
     /// Returns the length, header included, of a WELCOME that is to be sent now; None if none is.

@@ -250,6 +250,39 @@ fn a_refused_welcome_is_sent_later() {
     assert!(two.transmit().iter().any(|(head, _)| head.kind == FrameKind::Welcome));
 }
 
+/// A wire that takes no frame longer than `longest` bytes, and keeps the others.
+struct Short {
+    longest: usize,
+    tape: Tape,
+}
+
+impl FrameSender for Short {
+    fn send(&mut self, peer: u32, path_id: PathId, frames: &[IoSlice<'_>]) -> usize {
+        if frames[0].len() > self.longest { 0 } else { self.tape.send(peer, path_id, frames) }
+    }
+}
+
+/// P7: data does not overtake a WELCOME that the wire has refused. The peer would drop it, and if this process then
+/// made no more calls, nobody would send it again: MPI_Barrier had not ended at the peer after two minutes.
+#[test]
+fn data_waits_for_a_refused_welcome_until_the_peer_has_shown_that_it_has_opened_the_path() {
+    for shows in [false, true] {
+        let mut two = Two::new();
+        two.send(b"data").unwrap();
+        two.receive_hello(FrameHeader { path_number: 1, ..two.head(FrameKind::Hello, 8) }, FRAME);
+        if shows {
+            // Our HELLO had arrived: the peer's WELCOME comes behind its HELLO.
+            two.receive_hello(FrameHeader { path_number: 1, ..two.head(FrameKind::Welcome, 8) }, FRAME);
+        }
+        let mut short = Short { longest: 100, tape: Tape::default() };
+        two.endpoint.transmit(two.now_ns, &mut short);
+        assert_eq!(short.tape.0.len(), usize::from(shows), "frames sent");
+        let kinds: Vec<_> = two.transmit().into_iter().map(|(head, _)| head.kind).collect();
+        assert_eq!(kinds.first(), Some(&FrameKind::Welcome));
+        assert_eq!(kinds.contains(&FrameKind::Data), !shows, "{kinds:?}");
+    }
+}
+
 /// P25: pieces that were cut for a path are cut again when it passes still less, with any memory that is left; no other
 /// length is tried while the peer sends nothing.
 #[test]

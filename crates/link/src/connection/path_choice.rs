@@ -217,7 +217,9 @@ impl Connection {
     pub(super) fn pick_path(&self, len: usize, size: TransferSize, count: usize) -> Option<(usize, usize)> {
         let carries = self.carries(size);
         let long = || self.usable_paths().filter(|(_, path, _)| path.mtu() >= len);
-        let can_send = |path: &Path, established: &EstablishedPath| !path.is_full && established.sendable_frames() > 0;
+        let can_send = |path: &Path, established: &EstablishedPath| {
+            !path.is_full && !path.must_send_welcome_first() && established.sendable_frames() > 0
+        };
         let waits = size != TransferSize::Few && long().any(|(at, ..)| carries(at));
         let is_own = waits || long().any(|(at, path, established)| carries(at) && can_send(path, established));
         let mut fit =
