@@ -1,18 +1,21 @@
 //! A rank's use of its core, in turns: a turn lasts from the end of a yield or sleep to the beginning of the next
 //! one.
 //!
-//! The record is three words in the rank's page. The rank writes them whenever it yields or sleeps. Other ranks of
-//! the host read them to find out whether a rank of the job kept a core. The figures are estimates, because the words
-//! are read one by one and threads of the rank overwrite each other's: nothing that must be right may depend on them.
+//! The record is four words in the rank's page. The rank writes them whenever it yields or sleeps. Other ranks of the
+//! host read them to find out whether a rank of the job kept a core, and which core a rank used last. The figures are
+//! estimates, because the words are read one by one and threads of the rank overwrite each other's: nothing that must
+//! be right may depend on them.
 
 use hawser_base::Region;
+use hawser_os::cpus;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Offsets in the record: the beginning of the latest turn, the end of the latest turn, and the length of all ended
-/// turns together, in ns.
+/// turns together, in ns; and one more than the core's number at the beginning of the latest turn, 0 before the first.
 const BEGAN: usize = 0;
 const ENDED: usize = 8;
 const BUSY: usize = 16;
+const CORE: usize = 24;
 
 /// The turns of one rank. Times are of the host's monotonic clock. Cloning is cheap.
 #[derive(Clone)]
@@ -31,9 +34,10 @@ impl CpuUse {
         CpuUse(Region::private(CpuUse::BYTES))
     }
 
-    /// Records that the rank has its core. Only the rank itself may call it.
+    /// Records that the rank has a core, the one on which this thread runs. Only the rank itself may call it.
     #[inline]
     pub fn begin(&self, now_ns: u64) {
+        self.0.u64(CORE).store(cpus::current().map_or(0, |core| core as u64 + 1), Relaxed);
         self.0.u64(BEGAN).store(now_ns, Relaxed);
     }
 
@@ -52,6 +56,11 @@ impl CpuUse {
         let present_ns = if ended_ns < began_ns { now_ns.saturating_sub(began_ns) } else { 0 };
         worked_ns + present_ns
     }
+
+    /// Returns the core that the rank had at the beginning of its latest turn; None before the first turn.
+    pub fn last_core(&self) -> Option<usize> {
+        (self.0.u64(CORE).load(Relaxed) as usize).checked_sub(1)
+    }
 }
 
 #[cfg(test)]
@@ -61,8 +70,9 @@ mod tests {
     #[test]
     fn turns_add_up_with_the_one_that_goes_on() {
         let turn = CpuUse::private();
-        assert_eq!(turn.busy_ns(10), 0, "it never had a core");
+        assert_eq!((turn.busy_ns(10), turn.last_core()), (0, None), "it never had a core");
         turn.begin(12);
+        assert!(turn.last_core().is_some_and(|core| cpus::allowed().unwrap().contains(&core)));
         assert_eq!((turn.busy_ns(12), turn.busy_ns(15)), (0, 3));
         turn.end(17);
         assert_eq!(turn.busy_ns(20), 5);

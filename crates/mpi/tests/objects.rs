@@ -36,7 +36,7 @@ fn start() {
         };
         let fabric = Box::leak(Box::new(fabric));
         let wait_policy =
-            WaitPolicy::new(1, &page, Box::new(|_| None), sleep_counters(&page.counters()), fabric).unwrap();
+            WaitPolicy::new(1, &page, Arc::new(|_| None), sleep_counters(&page.counters()), fabric).unwrap();
         let process =
             process::start(ProcessParts { boot, segment, fabric, limits: limits.into(), wait_policy, standby: None })
                 .unwrap();

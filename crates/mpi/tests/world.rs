@@ -116,7 +116,7 @@ fn start(path: &str, rank: u32) -> &'static Process {
         ..matching::ProtocolLimits::DEFAULT
     }
     .into();
-    let wait_policy = WaitPolicy::new(0, &page, Box::new(|_| None), sleep_counters(&page.counters()), fabric).unwrap();
+    let wait_policy = WaitPolicy::new(0, &page, Arc::new(|_| None), sleep_counters(&page.counters()), fabric).unwrap();
     let process = process::start(ProcessParts { boot, segment, fabric, limits, wait_policy, standby: None }).unwrap();
     env::init(process, THREAD_MULTIPLE).unwrap();
     process

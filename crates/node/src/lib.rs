@@ -105,7 +105,7 @@ fn make_parts(Joined { bootstrap: boot, segment }: Joined) -> Result<ProcessPart
 /// lives; None behind the last one. By it the wait policy (`WaitPolicy`) checks whether other ranks compute.
 fn other_pages(segment: &Segment, me: usize) -> RankPages {
     let segment = segment.clone();
-    Box::new(move |number| {
+    Arc::new(move |number| {
         let local = number + usize::from(number >= me);
         let lives = |local| segment.process_in(local).is_some_and(|peer| !segment.exit_log().has_ended(peer));
         (local < segment.local_size()).then(|| (segment.rank(local), lives(local)))

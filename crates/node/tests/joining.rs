@@ -134,7 +134,7 @@ impl Job {
         let fabric = Box::leak(Box::new(Fabric::new(devices, &Peers::from_list(vec![peer])).unwrap()));
         let page = segment.rank(local_slot);
         let wait_policy =
-            WaitPolicy::new(0, &page, Box::new(|_| None), sleep_counters(&page.counters()), fabric).unwrap();
+            WaitPolicy::new(0, &page, Arc::new(|_| None), sleep_counters(&page.counters()), fabric).unwrap();
         let lanes = Lanes::new(LanesConfig {
             fabric,
             limits: LIMITS.into(),

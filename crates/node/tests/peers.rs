@@ -92,7 +92,7 @@ impl Job {
             (other < pages.local_size()).then(|| (pages.rank(other), true))
         };
         let wait_policy =
-            WaitPolicy::new(0, &page, Box::new(others), sleep_counters(&page.counters()), fabric).unwrap();
+            WaitPolicy::new(0, &page, Arc::new(others), sleep_counters(&page.counters()), fabric).unwrap();
         let counters = page.counters();
         Lanes::new(LanesConfig {
             fabric,

@@ -95,7 +95,8 @@ fn domain_of(core: &Path, level: TopologyLevel) -> Option<String> {
     }
 }
 
-/// Binds this process to `cores`. Allocates nothing: may run between fork and exec.
+/// Binds the calling thread to `cores`, and the threads that it starts from now on. Allocates nothing: may run between
+/// fork and exec.
 pub fn bind(cores: &[usize]) -> io::Result<()> {
     let mut mask: CpuMask = [0; MASK_CORES / 64];
     for &core in cores.iter().filter(|&&core| core < MASK_CORES) {
@@ -103,6 +104,20 @@ pub fn bind(cores: &[usize]) -> io::Result<()> {
     }
     // SAFETY: a mask of the size that is given.
     checked(unsafe { libc::sched_setaffinity(0, size_of::<CpuMask>(), mask.as_ptr().cast()) }).map(drop)
+}
+
+/// Returns the core on which the calling thread runs; None if the kernel does not say it.
+#[inline]
+pub fn current() -> Option<usize> {
+    // SAFETY: cannot fail but by its result.
+    usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
+/// Moves the calling thread to `core`, after which it may run on `cores`. Both calls may fail if the cores that the
+/// process may use have changed meanwhile.
+pub fn move_to(core: usize, cores: &[usize]) -> io::Result<()> {
+    bind(&[core])?;
+    bind(cores)
 }
 
 /// Returns the CPU quota of this process's cgroups, in cores: 1.5 means 1.5 s of CPU time per second. None if no

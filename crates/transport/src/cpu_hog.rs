@@ -11,8 +11,8 @@
 //! without them (Intel MPI and Open MPI: 4 ms).
 
 use hawser_job::page::RankPage;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 /// The minimum length, in ns, of a yield that may have cost a time slice: less than the shortest slice of today's
 /// schedulers (EEVDF: base_slice_ns, 1.4 ms on two cores; with its ticks 2 and 4 ms were measured), and more than a
@@ -40,7 +40,7 @@ pub struct HogDetector {
 
 /// A function that returns, by a number from 0 on, the page of each other rank of this host and whether that rank
 /// lives; None beyond the last one.
-pub type RankPages = Box<dyn Fn(usize) -> Option<(RankPage, bool)> + Send + Sync>;
+pub type RankPages = Arc<dyn Fn(usize) -> Option<(RankPage, bool)> + Send + Sync>;
 
 impl HogDetector {
     pub fn new(other_pages: RankPages) -> HogDetector {
@@ -51,7 +51,7 @@ impl HogDetector {
     /// The detector of a rank that is alone on its host.
     #[cfg(test)]
     pub fn alone() -> HogDetector {
-        HogDetector::new(Box::new(|_| None))
+        HogDetector::new(Arc::new(|_| None))
     }
 
     /// A detector that never sees a hog, for tests on a machine with other work.
@@ -106,7 +106,6 @@ impl HogDetector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
     const MS: u64 = 1_000_000;
@@ -129,7 +128,7 @@ mod tests {
         let (both, alive) = ([one.clone(), other.clone()], Arc::new([const { AtomicBool::new(true) }; 2]));
         let pages =
             |alive: Arc<[AtomicBool; 2]>| move |at: usize| Some((both.get(at)?.clone(), alive[at].load(Relaxed)));
-        let hog = HogDetector::new(Box::new(pages(alive.clone())));
+        let hog = HogDetector::new(Arc::new(pages(alive.clone())));
         one.cpu_use().begin(MS);
         assert!(!hog.record_yield(2 * MS, 4 * MS) && !hog.record_yield(5 * MS, 7 * MS), "it still works");
         one.cpu_use().end(8 * MS);

@@ -68,6 +68,7 @@
 #![forbid(unsafe_code)]
 
 mod channel;
+mod core_sharing;
 mod cpu_hog;
 mod demux;
 mod fabric;

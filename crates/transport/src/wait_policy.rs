@@ -6,8 +6,9 @@
 //! (docs/adr/0011-spin-yield-then-sleep.md), spinning for 100 polls first doubles the time of a barrier, and sleeping
 //! at once triples it. If more threads of this process wait than it has cores, they spin only briefly. If a yield has
 //! shown that another process is on this core, no thread spins for a while; if that process never yields (`cpu_hog`),
-//! no thread yields.
+//! no thread yields. A thread that wakes on another rank's core leaves it (`core_sharing`).
 
+use crate::core_sharing::CoreSharing;
 use crate::cpu_hog::{HogDetector, RankPages};
 use crate::fabric::Fabric;
 use crate::poll_tracker::PollTracker;
@@ -17,7 +18,7 @@ use hawser_base::{Peer, Region, Result, lane_lock};
 use hawser_job::doorbell::{Armed, WakeSources};
 use hawser_job::wait::WaitRecord;
 use hawser_job::{CpuUse, Doorbell, OwnedWaitReason, RankPage, WaitReason};
-use hawser_os::{clock, host};
+use hawser_os::{clock, cpus, host};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 pub static SPIN: Param = Param {
@@ -96,6 +97,8 @@ pub struct WaitPolicy {
     /// tests.
     shared_core_ns: u64,
     hog: HogDetector,
+    /// None if ranks must share cores, or if some of them are on other hosts, which may be namespaces of this machine.
+    core_sharing: Option<CoreSharing>,
     time_slice: CpuUse,
     /// The number of cores of this rank; 0 if there are more ranks than cores.
     cores: u32,
@@ -141,7 +144,8 @@ impl WaitPolicy {
             yields: AtomicU32::new(0),
             shared_core_yields: AtomicU32::new(0),
             shared_core_ns: SHARED_CORE_NS,
-            hog: HogDetector::new(other_pages),
+            hog: HogDetector::new(other_pages.clone()),
+            core_sharing: (cores > 0 && descriptor_wait.is_none()).then(|| CoreSharing::new(other_pages)),
             time_slice: page.cpu_use(),
             cores,
             waiting_threads: AtomicU32::new(0),
@@ -388,11 +392,17 @@ impl WaitLoop<'_> {
         let limit_ns = if std::mem::take(&mut self.is_next_sleep_short) { SHORT_SLEEP_NS } else { SLEEP_NS };
         self.policy.count_waiting(&mut self.is_counted, false);
         self.policy.time_slice.end(now_ns);
+        let core_before = cpus::current();
         match &self.policy.descriptor_wait {
             None => drop(self.policy.doorbell.sleep(armed, Some(limit_ns))),
             Some(descriptor_wait) => descriptor_wait.sleep(&self.policy.doorbell, armed, limit_ns),
         }
         let end_ns = clock::now_ns();
+        if let Some(core_sharing) = &self.policy.core_sharing
+            && !self.is_among_threads
+        {
+            core_sharing.leave_shared_core(core_before, end_ns);
+        }
         self.policy.time_slice.begin(end_ns);
         self.policy.sleep_counters.count(end_ns - now_ns);
         // There are a few more polls before the next sleep, because the message that woke this thread may arrive in
@@ -474,6 +484,7 @@ mod tests {
             shared_core_yields: 0.into(),
             shared_core_ns: u64::MAX,
             hog: HogDetector::never(),
+            core_sharing: None,
             time_slice: CpuUse::private(),
             cores: 1,
             waiting_threads: 0.into(),
