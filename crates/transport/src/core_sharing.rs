@@ -1,9 +1,9 @@
 //! Leaving a core that another rank of this job uses, although the host has a core for each rank.
 //!
-//! The kernel often wakes a thread on the core of the rank that woke it. If busy programs have the other cores, it stays
-//! there: two ranks have one core together, and the programs have the others. A thread that finds another rank's core
-//! under it after a sleep therefore moves, once: it binds itself to another core and then to all of its cores again, so
-//! that the program's own affinity stays as it is (docs/adr/0064-ranks-leave-each-others-cores.md).
+//! The kernel often wakes a thread on the core of the rank that woke it. If busy programs have the other cores, it
+//! stays there: two ranks have one core together, and the programs have the others. A thread that finds itself on
+//! another rank's core after a sleep therefore moves, once: it binds itself to another core and then to all of its
+//! cores again, so that the program's own affinity stays as it is (docs/adr/0064-ranks-leave-each-others-cores.md).
 //!
 //! It must never move a thread to a core that the program may not use, nor between ranks that share cores because
 //! there are fewer cores than ranks. `wait_policy` calls it after a sleep; it uses the ranks' `job::CpuUse`.
@@ -72,7 +72,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
-    /// What another rank of this host shows: its page, and whether it lives.
+    /// Another rank of this host: its page, and whether it lives.
     #[derive(Clone)]
     struct Other {
         page: RankPage,
