@@ -57,9 +57,12 @@ impl CpuUse {
         worked_ns + present_ns
     }
 
-    /// Returns the core that the rank had at the beginning of its latest turn; None before the first turn.
-    pub fn last_core(&self) -> Option<usize> {
-        (self.0.u64(CORE).load(Relaxed) as usize).checked_sub(1)
+    /// Returns the core that the rank had at the beginning of its latest turn. None before the first turn, and if the
+    /// present turn has lasted for longer than `turn_max_ns`: the kernel may have moved the rank since.
+    pub fn last_core(&self, now_ns: u64, turn_max_ns: u64) -> Option<usize> {
+        let [began_ns, ended_ns, core] = [BEGAN, ENDED, CORE].map(|word| self.0.u64(word).load(Relaxed));
+        let is_old = ended_ns < began_ns && now_ns.saturating_sub(began_ns) > turn_max_ns;
+        if is_old { None } else { (core as usize).checked_sub(1) }
     }
 }
 
@@ -70,9 +73,8 @@ mod tests {
     #[test]
     fn turns_add_up_with_the_one_that_goes_on() {
         let turn = CpuUse::private();
-        assert_eq!((turn.busy_ns(10), turn.last_core()), (0, None), "it never had a core");
+        assert_eq!((turn.busy_ns(10), turn.last_core(10, 9)), (0, None), "it never had a core");
         turn.begin(12);
-        assert!(turn.last_core().is_some_and(|core| cpus::allowed().unwrap().contains(&core)));
         assert_eq!((turn.busy_ns(12), turn.busy_ns(15)), (0, 3));
         turn.end(17);
         assert_eq!(turn.busy_ns(20), 5);
@@ -80,5 +82,15 @@ mod tests {
         assert_eq!(turn.busy_ns(40), 15);
         turn.end(41);
         assert_eq!(turn.busy_ns(50), 16);
+    }
+
+    #[test]
+    fn the_last_core_is_not_known_while_a_turn_goes_on_for_long() {
+        let turn = CpuUse::private();
+        turn.begin(12);
+        assert!(turn.last_core(20, 8).is_some_and(|core| cpus::allowed().unwrap().contains(&core)));
+        assert_eq!(turn.last_core(21, 8), None);
+        turn.end(22);
+        assert!(turn.last_core(99, 8).is_some());
     }
 }

@@ -283,6 +283,31 @@ fn data_waits_for_a_refused_welcome_until_the_peer_has_shown_that_it_has_opened_
     }
 }
 
+/// P7, P17: the reply to a probe ends the wait for a WELCOME that the wire never takes.
+#[test]
+fn a_probe_shows_that_a_path_is_open_whose_welcome_the_wire_never_takes() {
+    let mut two = Two::new();
+    two.send(b"data").unwrap();
+    let (_, hello) = two.transmit().into_iter().find(|(head, _)| head.kind == FrameKind::Hello).expect("HELLO");
+    two.path_number = u32::from_le_bytes(hello[..4].try_into().unwrap());
+    let first = Seq(u32::from_le_bytes(hello[4..8].try_into().unwrap()));
+    two.receive_hello(FrameHeader { path_number: 1, ..two.head(FrameKind::Hello, 8) }, FRAME);
+    let mut short = Short { longest: 100, tape: Tape::default() };
+    while short.tape.0.is_empty() {
+        two.endpoint.transmit(two.now_ns, &mut short);
+        two.now_ns += 1_000_000;
+        assert!(two.now_ns < 1_000_000_000, "neither a probe nor data in a second");
+    }
+    let head = |bytes: &[u8]| Frame::parse(bytes).unwrap().check(&key(), PeerPair { from: 0, to: 1 }).unwrap().0;
+    let probe = head(&short.tape.0[0].1);
+    assert!(probe.kind == FrameKind::Data && probe.sequence == first && short.tape.0[0].1.len() == 32, "{probe:?}");
+    two.first = first.next();
+    two.receive(two.head(FrameKind::Ack, 8), &[]).unwrap();
+    two.endpoint.transmit(two.now_ns, &mut short);
+    assert_eq!(head(&short.tape.0.last().unwrap().1).kind, FrameKind::Data);
+    assert!(short.tape.0.last().unwrap().1.len() > 32);
+}
+
 /// P25: pieces that were cut for a path are cut again when it passes still less, with any memory that is left; no other
 /// length is tried while the peer sends nothing.
 #[test]

@@ -113,11 +113,11 @@ pub fn current() -> Option<usize> {
     usize::try_from(unsafe { libc::sched_getcpu() }).ok()
 }
 
-/// Moves the calling thread to `core`, after which it may run on `cores`. Both calls may fail if the cores that the
-/// process may use have changed meanwhile.
-pub fn move_to(core: usize, cores: &[usize]) -> io::Result<()> {
-    bind(&[core])?;
-    bind(cores)
+/// Moves the calling thread to one of the cores `to`; afterwards it may run on `cores`. After an error it may still be
+/// bound to `to`, if the second call failed twice.
+pub fn move_to(to: &[usize], cores: &[usize]) -> io::Result<()> {
+    bind(to)?;
+    bind(cores).or_else(|_| bind(cores))
 }
 
 /// Returns the CPU quota of this process's cgroups, in cores: 1.5 means 1.5 s of CPU time per second. None if no

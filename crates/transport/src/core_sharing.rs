@@ -5,70 +5,80 @@
 //! another rank's core after a sleep therefore moves, once: it binds itself to another core and then to all of its
 //! cores again, so that the program's own affinity stays as it is (docs/adr/0064-ranks-leave-each-others-cores.md).
 //!
-//! It must never move a thread to a core that the program may not use, nor between ranks that share cores because
-//! there are fewer cores than ranks. `wait_policy` calls it after a sleep; it uses the ranks' `job::CpuUse`.
+//! It must never move a thread to a core that the program may not use, nor between ranks of a job that began with
+//! fewer cores than ranks. `wait_policy` calls it after a sleep; it uses the ranks' `job::CpuUse`.
 
 use crate::cpu_hog::RankPages;
-use hawser_os::{cpus, host};
+use hawser_job::RankPage;
+use hawser_os::cpus;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The shortest time between two moves, in ns: about a time slice (`cpu_hog`). Where ranks fall asleep and wake every
-/// few microseconds because other ranks want the cores too, as on several hosts that are namespaces of one machine,
-/// each wake would end with a move: a barrier of eight such ranks took 105 us instead of 68.
+/// The shortest time between a move and the next look, in ns. A thread that has moved needs about a time slice
+/// (`cpu_hog`) to get its share of the new core.
 const MOVE_INTERVAL_NS: u64 = 4_000_000;
+/// The shortest time between two looks, in ns. A look reads a cache line of each other rank: 5 to 10 us for 64 ranks.
+const LOOK_INTERVAL_NS: u64 = 1_000_000;
+/// A rank that has computed for longer than this, in ns, may be on another core than it was: the kernel balances the
+/// load every few milliseconds.
+const TURN_MAX_NS: u64 = 20_000_000;
 
 /// The cores of the other ranks on this host.
 pub struct CoreSharing {
     other_pages: RankPages,
-    /// No thread moves before this time. It is an estimate (Relaxed).
-    next_move_ns: AtomicU64,
+    /// No thread looks before this time. It is an estimate (Relaxed).
+    next_look_ns: AtomicU64,
 }
 
 impl CoreSharing {
-    pub fn new(other_pages: RankPages) -> CoreSharing {
-        CoreSharing { other_pages, next_move_ns: 0.into() }
+    /// Returns None if no core can be free for a rank: `cores`, the number of the rank's cores, is 0, or devices signal
+    /// arrivals by descriptors (`has_descriptors`). Then there may be other hosts, and these may be namespaces of this
+    /// machine, whose ranks want the same cores.
+    pub fn new(cores: u32, has_descriptors: bool, other_pages: RankPages) -> Option<CoreSharing> {
+        (cores > 0 && !has_descriptors).then(|| CoreSharing { other_pages, next_look_ns: 0.into() })
     }
 
     /// Moves the calling thread away from a core that another living rank of this host used last. `before`: the core
-    /// on which this thread fell asleep. An error is ignored: the thread then stays where the kernel has put it.
-    pub fn leave_shared_core(&self, before: Option<usize>, now_ns: u64) {
-        if now_ns < self.next_move_ns.load(Relaxed) {
-            return;
-        }
-        if let Some(core) = cpus::current().filter(|&core| self.is_used(core)) {
-            self.next_move_ns.store(now_ns + MOVE_INTERVAL_NS, Relaxed);
-            self.leave(core, before);
-        }
+    /// on which this thread fell asleep. Returns whether it has tried to move. After an error no thread tries again.
+    #[inline]
+    pub fn leave_shared_core(&self, before: Option<usize>, now_ns: u64) -> bool {
+        now_ns >= self.next_look_ns.load(Relaxed) && self.look(before, now_ns)
     }
 
     #[cold]
-    fn leave(&self, core: usize, before: Option<usize>) {
-        let Ok(cores) = cpus::allowed() else { return };
-        if let Some(to) = self.target(core, before, &cores) {
-            let _ = cpus::move_to(to, &cores);
+    fn look(&self, before: Option<usize>, now_ns: u64) -> bool {
+        let used = self.used_cores(now_ns);
+        if !cpus::current().is_some_and(|core| used.contains(&core)) {
+            self.next_look_ns.store(now_ns + LOOK_INTERVAL_NS, Relaxed);
+            return false;
         }
+        let moved = cpus::allowed().and_then(|cores| match targets(&cores, &used, before) {
+            free if free.is_empty() => Ok(()),
+            free => cpus::move_to(&free, &cores),
+        });
+        let next_ns = if moved.is_ok() { now_ns + MOVE_INTERVAL_NS } else { u64::MAX };
+        self.next_look_ns.store(next_ns, Relaxed);
+        true
     }
 
-    /// Returns the core to move to from `core`; None if each of `cores`, those that the thread may use, is a rank's.
-    /// It is the core on which the thread was before, or else any, by a number of this process, so that jobs that run
-    /// at the same time do not all choose the same core.
-    fn target(&self, core: usize, before: Option<usize>, cores: &[usize]) -> Option<usize> {
-        let free: Vec<usize> = cores.iter().copied().filter(|&other| other != core && !self.is_used(other)).collect();
-        let any = || free.get(host::pid() as usize % free.len().max(1)).copied();
-        before.filter(|before| free.contains(before)).or_else(any)
+    /// Returns the cores that the other living ranks of this host used last.
+    fn used_cores(&self, now_ns: u64) -> Vec<usize> {
+        let others = (0..).map_while(|other| (self.other_pages)(other));
+        let core_of =
+            |(page, is_alive): (RankPage, bool)| page.cpu_use().last_core(now_ns, TURN_MAX_NS).filter(|_| is_alive);
+        others.filter_map(core_of).collect()
     }
+}
 
-    /// Returns whether another living rank of this host used the core last.
-    fn is_used(&self, core: usize) -> bool {
-        let mut others = (0..).map_while(|other| (self.other_pages)(other));
-        others.any(|(page, is_alive)| is_alive && page.cpu_use().last_core() == Some(core))
-    }
+/// Returns the cores to move to, of `cores`, on which the thread may run: the core `before` if no rank uses it, or else
+/// all that no rank uses, of which the kernel chooses one.
+fn targets(cores: &[usize], used: &[usize], before: Option<usize>) -> Vec<usize> {
+    let free: Vec<usize> = cores.iter().copied().filter(|core| !used.contains(core)).collect();
+    before.filter(|before| free.contains(before)).map_or(free, |before| vec![before])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hawser_job::RankPage;
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
@@ -84,7 +94,7 @@ mod tests {
             let other = Other { page: RankPage::private(), is_alive: Arc::new(true.into()) };
             let seen = other.clone();
             let pages = move |number| (number == 0).then(|| (seen.page.clone(), seen.is_alive.load(Relaxed)));
-            (other, CoreSharing::new(Arc::new(pages)))
+            (other, CoreSharing::new(1, false, Arc::new(pages)).unwrap())
         }
     }
 
@@ -97,18 +107,30 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_goes_back_to_where_it_was_or_to_any_free_core_and_stays_where_none_is_free() {
-        let Some([here, there]) = two_cores() else { return };
+    fn ranks_that_must_share_cores_or_may_share_them_with_other_hosts_do_not_move() {
+        assert!(CoreSharing::new(0, false, Arc::new(|_| None)).is_none());
+        assert!(CoreSharing::new(2, true, Arc::new(|_| None)).is_none());
+    }
+
+    #[test]
+    fn a_thread_goes_back_to_where_it_was_or_to_any_free_core() {
+        assert_eq!(targets(&[2, 5, 7], &[2], Some(5)), [5]);
+        assert_eq!(targets(&[2, 5, 7], &[2], Some(2)), [5, 7], "another rank is there now");
+        assert_eq!(targets(&[2, 5, 7], &[2], None), [5, 7]);
+        assert_eq!(targets(&[2, 5], &[5, 2], Some(2)), []);
+    }
+
+    #[test]
+    fn a_rank_uses_the_core_of_its_last_turn_until_it_ends_or_computes_for_long() {
         let (other, sharing) = Other::beside_us();
-        cpus::bind(&[here]).unwrap();
+        assert_eq!(sharing.used_cores(1), []);
         other.page.cpu_use().begin(1);
-        let more = [here, there, 5000, 5001];
-        assert_eq!(sharing.target(there, Some(5000), &more), Some(5000));
-        assert_eq!(sharing.target(there, Some(here), &[here, there, 5000]), Some(5000), "the other rank is there");
-        assert!(sharing.target(here, None, &more).is_some_and(|core| more[1..].contains(&core)));
-        assert_eq!(sharing.target(there, Some(here), &[here, there]), None);
+        assert_eq!(sharing.used_cores(TURN_MAX_NS).len(), 1);
+        assert_eq!(sharing.used_cores(TURN_MAX_NS + 2), []);
+        other.page.cpu_use().end(TURN_MAX_NS + 2);
+        assert_eq!(sharing.used_cores(TURN_MAX_NS + 2).len(), 1);
         other.is_alive.store(false, Relaxed);
-        assert_eq!(sharing.target(there, Some(here), &[here, there]), Some(here), "the other rank has ended");
+        assert_eq!(sharing.used_cores(TURN_MAX_NS + 2), []);
     }
 
     #[test]
@@ -117,17 +139,19 @@ mod tests {
         let (other, sharing) = Other::beside_us();
         cpus::bind(&[here]).unwrap();
         other.page.cpu_use().begin(1);
-        sharing.leave_shared_core(Some(there), 0);
+        assert!(sharing.leave_shared_core(Some(there), 2));
         assert_eq!((cpus::current(), cpus::allowed().unwrap()), (Some(here), vec![here]), "it may use no other core");
         let mut leaves = 0;
-        for turn in 1..=100 {
+        for now_ns in (1..=100).map(|turn| turn * MOVE_INTERVAL_NS + 2) {
+            other.page.cpu_use().end(now_ns);
             cpus::bind(&[here]).unwrap();
             cpus::bind(&[here, there]).unwrap();
             let is_here = cpus::current() == Some(here);
-            sharing.leave_shared_core(None, turn * MOVE_INTERVAL_NS);
+            let has_moved = sharing.leave_shared_core(None, now_ns);
             // The kernel may move a thread at any time, though it seldom does.
-            leaves += usize::from(is_here && cpus::current() == Some(there));
+            leaves += usize::from(is_here && has_moved && cpus::current() == Some(there));
             assert_eq!(cpus::allowed().unwrap(), [here, there]);
+            assert!(!sharing.leave_shared_core(None, now_ns + 1), "too soon");
         }
         assert!(leaves > 0);
     }

@@ -97,7 +97,6 @@ pub struct WaitPolicy {
     /// tests.
     shared_core_ns: u64,
     hog: HogDetector,
-    /// None if ranks must share cores, or if some of them are on other hosts, which may be namespaces of this machine.
     core_sharing: Option<CoreSharing>,
     time_slice: CpuUse,
     /// The number of cores of this rank; 0 if there are more ranks than cores.
@@ -145,7 +144,7 @@ impl WaitPolicy {
             shared_core_yields: AtomicU32::new(0),
             shared_core_ns: SHARED_CORE_NS,
             hog: HogDetector::new(other_pages.clone()),
-            core_sharing: (cores > 0 && descriptor_wait.is_none()).then(|| CoreSharing::new(other_pages)),
+            core_sharing: CoreSharing::new(cores, descriptor_wait.is_some(), other_pages),
             time_slice: page.cpu_use(),
             cores,
             waiting_threads: AtomicU32::new(0),
@@ -397,11 +396,12 @@ impl WaitLoop<'_> {
             None => drop(self.policy.doorbell.sleep(armed, Some(limit_ns))),
             Some(descriptor_wait) => descriptor_wait.sleep(&self.policy.doorbell, armed, limit_ns),
         }
-        let end_ns = clock::now_ns();
+        let mut end_ns = clock::now_ns();
         if let Some(core_sharing) = &self.policy.core_sharing
             && !self.is_among_threads
+            && core_sharing.leave_shared_core(core_before, end_ns)
         {
-            core_sharing.leave_shared_core(core_before, end_ns);
+            end_ns = clock::now_ns(); // this thread may have waited for its new core
         }
         self.policy.time_slice.begin(end_ns);
         self.policy.sleep_counters.count(end_ns - now_ns);
@@ -470,6 +470,7 @@ mod tests {
     use super::*;
     use hawser_job::WaitPeer;
     use hawser_job::counters::Counters;
+    use std::sync::Arc;
 
     const SPIN_TURNS: u32 = 100;
     const YIELD_TURNS: u32 = 10;
@@ -594,6 +595,29 @@ mod tests {
         }
         assert!(!policy.is_oversubscribed());
         assert_eq!(pause_until_armed(&mut policy.begin_wait()), SPIN_TURNS + 1);
+    }
+
+    #[test]
+    fn a_thread_that_wakes_on_the_core_of_another_rank_leaves_it() {
+        let cores = cpus::allowed().unwrap();
+        let &[here, there, ..] = &cores[..] else { return eprintln!("skipped: this process may use one core") };
+        let (page, mut leaves) = (RankPage::private(), 0);
+        cpus::bind(&[here]).unwrap();
+        page.cpu_use().begin(clock::now_ns());
+        page.cpu_use().end(clock::now_ns());
+        for _ in 0..100 {
+            let page = page.clone();
+            let pages = Arc::new(move |other| (other == 0).then(|| (page.clone(), true)));
+            let policy = WaitPolicy { core_sharing: CoreSharing::new(1, false, pages), ..wait_policy() };
+            cpus::bind(&[here]).unwrap();
+            cpus::bind(&[here, there]).unwrap();
+            let mut wait = policy.begin_wait();
+            pause_until_armed(&mut wait);
+            policy.doorbell.ring();
+            wait.pause(reason);
+            leaves += usize::from(policy.time_slice.last_core(0, u64::MAX) == Some(there));
+        }
+        assert!(leaves > 50, "{leaves} of 100");
     }
 
     #[test]
