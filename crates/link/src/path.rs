@@ -321,9 +321,9 @@ impl Path {
         self.is_open_at_peer = true;
     }
 
-    /// Whether no payload may be sent before the WELCOME that is due: the peer might not have opened the path, and would
-    /// drop the payload (P7). A probe may be sent, and must be: if the wire never takes the WELCOME, the reply to a
-    /// probe is the only sign that the peer has opened the path.
+    /// Whether no payload may be sent before the WELCOME that is due: the peer might not have opened the path, and
+    /// would drop the payload (P7). A probe may be sent, and must be: if the wire never takes the WELCOME, the reply to
+    /// a probe is the only sign that the peer has opened the path.
     pub fn must_send_welcome_first(&self) -> bool {
         self.pending_welcome.is_some() && !self.is_open_at_peer
     }
