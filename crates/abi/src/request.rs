@@ -14,7 +14,8 @@ use crate::raise::{CallError, ErrorObject, Result};
 use crate::status::{self, StatusArray};
 use hawser_base::value::UNDEFINED;
 use hawser_base::{Class, Error, Handle};
-use hawser_mpi::wait::{self, AnyResult, Completed, Disposition};
+use hawser_mpi::status::Status;
+use hawser_mpi::wait::{self, AnyResult, Completed, Disposition, WaitallResults};
 use hawser_mpi::{errors, persistent, pt2pt};
 use std::ffi::c_int;
 
@@ -72,22 +73,6 @@ impl<A: Abi> CompletedStatuses<A> {
         CompletedStatuses { statuses, codes: Vec::new(), count: 0, failed_object: None }
     }
 
-    fn add(&mut self, mut completed: Completed) {
-        self.statuses.write(self.count, &completed.status);
-        // SAFETY: `at` is null or inside the array, as `new`'s caller promised.
-        unsafe { query_grequest::<A>(&mut completed, self.statuses.at(self.count)) };
-        if completed.empty {
-            self.statuses.write_error(self.count, SUCCESS);
-        }
-        if let Err(error) = completed.check() {
-            errors::store_operation_error(&error);
-            self.failed_object.get_or_insert(completed.comm.map_or(ErrorObject::Default, ErrorObject::CommInUse));
-            self.codes.resize(self.count, SUCCESS);
-            self.codes.push(error.code());
-        }
-        self.count += 1;
-    }
-
     /// Writes success into MPI_ERROR of every status; `result` overwrites it if an operation failed.
     fn write_success(&self) {
         (0..self.count).for_each(|i| self.statuses.write_error(i, SUCCESS));
@@ -102,6 +87,30 @@ impl<A: Abi> CompletedStatuses<A> {
         let failed = self.codes.iter().filter(|&&code| code != SUCCESS).count();
         let text = format!("{failed} of {} operations failed; MPI_ERROR in each status gives its error", self.count);
         Err(CallError::of(object, Error::new(Class::InStatus, text)))
+    }
+}
+
+impl<A: Abi> WaitallResults for CompletedStatuses<A> {
+    #[inline]
+    fn add_success(&mut self, status: &Status) {
+        self.statuses.write(self.count, status);
+        self.count += 1;
+    }
+
+    fn add(&mut self, mut completed: Completed) {
+        self.statuses.write(self.count, &completed.status);
+        // SAFETY: `at` is null or inside the array, as `new`'s caller promised.
+        unsafe { query_grequest::<A>(&mut completed, self.statuses.at(self.count)) };
+        if completed.empty {
+            self.statuses.write_error(self.count, SUCCESS);
+        }
+        if let Err(error) = completed.check() {
+            errors::store_operation_error(&error);
+            self.failed_object.get_or_insert(completed.comm.map_or(ErrorObject::Default, ErrorObject::CommInUse));
+            self.codes.resize(self.count, SUCCESS);
+            self.codes.push(error.code());
+        }
+        self.count += 1;
     }
 }
 
@@ -216,9 +225,7 @@ pub unsafe fn waitall<A: Abi>(count: c_int, requests: *mut A::Request, statuses:
     // SAFETY: the caller's arrays.
     unsafe {
         let mut completions = CompletedStatuses::<A>::new(statuses);
-        with_requests(count, requests, Disposition::End, |all| {
-            wait::waitall(all, |_, completed| completions.add(completed))
-        })?;
+        with_requests(count, requests, Disposition::End, |all| wait::waitall(all, &mut completions))?;
         // As in MPICH: programs read this field without checking whether the call failed.
         completions.write_success();
         completions.result()

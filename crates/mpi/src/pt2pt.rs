@@ -159,7 +159,8 @@ fn begin_send(
     {
         return Ok(None);
     }
-    let request = lane.core.requests.insert(request::new(RequestKind::Send, comm, dest, target.tag))?;
+    let request = lane.core.requests.reserve()?;
+    lane.core.requests.put(request, request::new(RequestKind::Send, comm, dest, target.tag));
     let sync = mode == SendMode::Synchronous;
     let send = PendingSend { to: target, body: MessageMemory::Buffer(buffer), sync, request };
     match completion {
@@ -195,8 +196,9 @@ fn begin_recv(process: &'static Process, buf: &BufferArg, source: i32, tag: i32,
     let buffer = buffer::of(buf)?;
     let Some(match_spec) = match_spec(&comm, source, tag)? else { return Ok(NOTHING_RECEIVED) };
     let mut lane = process.lane(comm.lane()).enter();
-    let request =
-        lane.core.requests.insert(request::new(RequestKind::Recv, comm, source, match_spec.tag.unwrap_or(ANY_TAG)))?;
+    let request = lane.core.requests.reserve()?;
+    let tag = match_spec.tag.unwrap_or(ANY_TAG);
+    lane.core.requests.put(request, request::new(RequestKind::Recv, comm, source, tag));
     lane.post(match_spec, buffer, request);
     Ok(lane.core.requests.handle(request))
 }
@@ -273,8 +275,9 @@ fn recv_posted(
 ) -> Result<Status> {
     let lane_id = comm.lane();
     let mut lane = process.lane(lane_id).enter();
-    let request =
-        lane.core.requests.insert(request::new(RequestKind::Recv, comm, source, match_spec.tag.unwrap_or(ANY_TAG)))?;
+    let request = lane.core.requests.reserve()?;
+    let tag = match_spec.tag.unwrap_or(ANY_TAG);
+    lane.core.requests.put(request, request::new(RequestKind::Recv, comm, source, tag));
     lane.post(match_spec, buffer, request);
     drop(lane);
     Ok(wait::for_request(process, lane_id, request, call))

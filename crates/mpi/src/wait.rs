@@ -303,13 +303,28 @@ pub(crate) fn count_poll(process: &'static Process, is_found: bool, name: &str, 
     }
 }
 
-/// MPI_Waitall. It calls `each` with the index and the result of every request, in order.
-pub fn waitall(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) -> Result<()> {
+/// The caller's record of the results of MPI_Waitall, to which they are added in order.
+pub trait WaitallResults {
+    /// Adds a request that succeeded, as most do. A `Completed` would be moved through memory for each of them.
+    fn add_success(&mut self, status: &Status);
+
+    /// Adds any other result.
+    fn add(&mut self, completed: Completed);
+}
+
+/// MPI_Waitall. It adds the result of every request to `results`.
+pub fn waitall(handles: &mut [Handle], results: &mut impl WaitallResults) -> Result<()> {
     let process = completing()?;
     check_all(handles)?;
     let _attending = process.lanes().begin_wait(); // once for the call, not for each request
-    for (i, handle) in handles.iter_mut().enumerate() {
-        each(i, wait_for(process, "MPI_Waitall", handle)?);
+    for handle in handles {
+        match end_successful(process, "MPI_Waitall", *handle) {
+            Some(status) => {
+                *handle = Handle::NULL;
+                results.add_success(&status);
+            }
+            None => results.add(end_unsuccessful(process, handle)?),
+        }
     }
     Ok(())
 }

@@ -6,7 +6,7 @@
 //! Used by the user's calls; uses `matching`, whose operations end requests, and `task`.
 
 use crate::buffer::Buffer;
-use crate::matching::{MatchSpec, OpId, OpOutcome};
+use crate::matching::{Envelope, MatchSpec, OpId, OpOutcome};
 use crate::task::{self, TaskBody, Tasks};
 use hawser_base::{Class, Error, Handle, LANES, Lane as LaneId, Peer, Result};
 
@@ -150,19 +150,32 @@ impl<N: RequestData> Requests<N> {
     }
 
     /// Adds a request and returns its number.
-    #[inline]
     pub fn insert(&mut self, request: Request<N>) -> Result<u32> {
-        if let Some(index) = self.free.pop() {
-            self.slots[index as usize].request = Some(request);
-            return Ok(index);
-        }
-        self.insert_slow(request)
+        let index = self.reserve()?;
+        self.put(index, request);
+        Ok(index)
     }
 
+    /// Takes a free number, for a request that is then put there. Calls that must be short do this first: then the
+    /// request, which cannot be refused any more, is made in its slot and not on the stack.
+    #[inline]
+    pub fn reserve(&mut self) -> Result<u32> {
+        match self.free.pop() {
+            Some(index) => Ok(index),
+            None => self.reserve_slow(),
+        }
+    }
+
+    /// Puts a request at a number that was reserved.
+    #[inline(always)]
+    pub fn put(&mut self, index: u32, request: Request<N>) {
+        self.slots[index as usize].request = Some(request);
+    }
+
+    /// Returns a free number beyond WITH_GENERATION, or makes a slot.
     #[inline(never)]
-    fn insert_slow(&mut self, request: Request<N>) -> Result<u32> {
+    fn reserve_slow(&mut self) -> Result<u32> {
         if let Some(index) = self.free_high.pop() {
-            self.slots[index as usize].request = Some(request);
             return Ok(index);
         }
         let index = self.slots.len() as u32;
@@ -170,7 +183,7 @@ impl<N: RequestData> Requests<N> {
             let text = format!("{index} requests are open on one communicator's lane; complete some of them first");
             return Err(Error::new(Class::Other, text));
         }
-        self.slots.push(RequestSlot { generation: slot_and_generation(index).1, request: Some(request) });
+        self.slots.push(RequestSlot { generation: slot_and_generation(index).1, request: None });
         Ok(index)
     }
 
@@ -231,14 +244,18 @@ impl<N: RequestData> Requests<N> {
         }
     }
 
-    /// Called when the engine's operation of the request has ended.
-    #[inline]
+    /// Called when the engine's operation of the request has ended. The outcome is taken apart and never passed on by a
+    /// pointer: then it is made in its place, and not on the stack, from which it would be copied by wide loads that
+    /// wait for its narrow stores.
+    #[inline(always)]
     pub fn complete(&mut self, index: u32, outcome: OpOutcome) {
+        let OpOutcome { envelope: Envelope { context, source, tag, bytes }, error, cancelled } = outcome;
+        let outcome = || OpOutcome { envelope: Envelope { context, source, tag, bytes }, error, cancelled };
         let request = self.get(index);
         if request.data.has_several_ops() {
-            return N::on_op_ended(self, index, &outcome);
+            return N::on_op_ended(self, index, &outcome());
         }
-        request.state = RequestState::OpEnded(outcome);
+        request.state = RequestState::OpEnded(outcome());
         let waker = request.waker.take();
         if request.freed {
             self.remove(index);

@@ -54,7 +54,8 @@ impl TagQueue {
     pub fn push(&mut self, entry: MatchEntry) {
         self.len += 1;
         match &mut self.index {
-            Some(index) => index.insert(entry),
+            // The entry is not passed by a pointer, so that it is made in its place and not on the stack.
+            Some(index) => index.insert(entry.op, entry.tag, entry.order),
             None => self.entries.push_back(entry),
         }
     }
@@ -121,15 +122,16 @@ impl TagQueue {
     #[cold]
     fn build_index(&mut self) {
         let mut index = Box::<Index>::default();
-        self.entries.drain(..).for_each(|entry| index.insert(entry));
+        self.entries.drain(..).for_each(|entry| index.insert(entry.op, entry.tag, entry.order));
         self.index = Some(index);
     }
 }
 
 impl Index {
-    fn insert(&mut self, entry: MatchEntry) {
-        self.by_order.insert(entry.order, entry);
-        self.by_tag.insert((entry.tag, entry.order), entry.op);
+    #[inline(never)]
+    fn insert(&mut self, op: OpId, tag: Option<i32>, order: u64) {
+        self.by_order.insert(order, MatchEntry { op, tag, order });
+        self.by_tag.insert((tag, order), op);
     }
 
     fn first(&self, tag: Option<i32>) -> Option<MatchEntry> {
