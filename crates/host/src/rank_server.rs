@@ -188,12 +188,18 @@ impl RankServer {
         self.read_pages(call);
     }
 
-    /// Records that a program was started for a rank, as the leader of process group `pid`, and ties the group to
-    /// this process by a tether. If that fails, and the first process dies, PR_SET_PDEATHSIG ends only the leader of
-    /// the group; a first process that lives ends all its descendants itself.
-    pub fn set_started(&mut self, local: usize, pid: i32) {
+    /// Returns a tether for a rank's program to tie its process group to. None if the limit of descriptors permits
+    /// none, or if it fails: if the first process then dies, PR_SET_PDEATHSIG ends only the leader of the group. A
+    /// first process that lives ends all its descendants itself.
+    pub fn loose_tether(&self) -> Option<Tether> {
+        self.spec.has_tethers.then(|| Tether::loose().ok()).flatten()
+    }
+
+    /// Records that a program was started for a rank, as the leader of process group `pid`, which has tied itself to
+    /// `tether`.
+    pub fn set_started(&mut self, local: usize, pid: i32, tether: Option<Tether>) {
         self.ranks[local].child = pid;
-        self.ranks[local].tether = self.spec.has_tethers.then(|| Tether::tie_group(pid).ok()).flatten();
+        self.ranks[local].tether = tether;
         self.index.by_process.insert(pid, local);
     }
 

@@ -16,12 +16,13 @@ use hawser_job::layout::BUSINESS_CARD_MAX;
 use hawser_job::{ExitKind, NetworkStatus, RankPhase, UnreachablePeer};
 use hawser_os::epoll::Epoll;
 use hawser_os::signals::{self, SIGKILL};
-use hawser_os::spawn::ExitStatus;
+use hawser_os::spawn::{self, ExitStatus, Leads, SpawnOptions};
+use hawser_os::tether::Tether;
 use hawser_os::unix::SeqpacketSocket;
 use hawser_os::{clock, host, pidfd};
 use std::io::{ErrorKind, Write};
 use std::os::fd::AsFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -161,9 +162,12 @@ impl FirstProcess {
     fn start(&mut self, local: usize, mut command: Command) -> i32 {
         let address = AgentAddress { rank: local as u32, socket: self.rank_server.socket().into() };
         command.env(ADDRESS_VARIABLE, address.encode()).env(RANK_VARIABLE, local.to_string());
-        let child = command.process_group(0).spawn().unwrap();
+        let tether = self.rank_server.loose_tether();
+        let ends = tether.as_ref().map(Tether::ends);
+        let options = SpawnOptions { leads: Leads::Group, tether: ends, ..SpawnOptions::default() };
+        let child = spawn::spawn(&mut command, options).unwrap();
         let pid = child.id() as i32;
-        self.rank_server.set_started(local, pid);
+        self.rank_server.set_started(local, pid, tether);
         self.children.push(child);
         pid
     }

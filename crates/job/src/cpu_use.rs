@@ -52,17 +52,18 @@ impl CpuUse {
     /// Returns the length of all turns of the rank together, in ns. The present turn, if there is one, counts until
     /// `now_ns`.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
-        let [began_ns, ended_ns, worked_ns] = [BEGAN, ENDED, BUSY].map(|word| self.0.u64(word).load(Relaxed));
-        let present_ns = if ended_ns < began_ns { now_ns.saturating_sub(began_ns) } else { 0 };
-        worked_ns + present_ns
+        self.0.u64(BUSY).load(Relaxed) + self.present_turn_ns(now_ns)
     }
 
-    /// Returns the core that the rank had at the beginning of its latest turn. None before the first turn, and if the
-    /// present turn has lasted for longer than `turn_max_ns`: the kernel may have moved the rank since.
-    pub fn last_core(&self, now_ns: u64, turn_max_ns: u64) -> Option<usize> {
-        let [began_ns, ended_ns, core] = [BEGAN, ENDED, CORE].map(|word| self.0.u64(word).load(Relaxed));
-        let is_old = ended_ns < began_ns && now_ns.saturating_sub(began_ns) > turn_max_ns;
-        if is_old { None } else { (core as usize).checked_sub(1) }
+    /// Returns the length of the present turn until `now_ns`; 0 if there is none.
+    pub fn present_turn_ns(&self, now_ns: u64) -> u64 {
+        let [began_ns, ended_ns] = [BEGAN, ENDED].map(|word| self.0.u64(word).load(Relaxed));
+        if ended_ns < began_ns { now_ns.saturating_sub(began_ns) } else { 0 }
+    }
+
+    /// Returns the core that the rank had at the beginning of its latest turn; None before the first turn.
+    pub fn last_core(&self) -> Option<usize> {
+        (self.0.u64(CORE).load(Relaxed) as usize).checked_sub(1)
     }
 }
 
@@ -73,7 +74,7 @@ mod tests {
     #[test]
     fn turns_add_up_with_the_one_that_goes_on() {
         let turn = CpuUse::private();
-        assert_eq!((turn.busy_ns(10), turn.last_core(10, 9)), (0, None), "it never had a core");
+        assert_eq!((turn.busy_ns(10), turn.last_core()), (0, None), "it never had a core");
         turn.begin(12);
         assert_eq!((turn.busy_ns(12), turn.busy_ns(15)), (0, 3));
         turn.end(17);
@@ -85,12 +86,12 @@ mod tests {
     }
 
     #[test]
-    fn the_last_core_is_not_known_while_a_turn_goes_on_for_long() {
+    fn a_turn_shows_its_core_and_how_long_it_lasts() {
         let turn = CpuUse::private();
         turn.begin(12);
-        assert!(turn.last_core(20, 8).is_some_and(|core| cpus::allowed().unwrap().contains(&core)));
-        assert_eq!(turn.last_core(21, 8), None);
+        assert_eq!(turn.present_turn_ns(20), 8);
+        assert!(turn.last_core().is_some_and(|core| cpus::allowed().unwrap().contains(&core)));
         turn.end(22);
-        assert!(turn.last_core(99, 8).is_some());
+        assert!(turn.present_turn_ns(99) == 0 && turn.last_core().is_some());
     }
 }

@@ -8,6 +8,7 @@
 use crate::errno::checked;
 use crate::limits::{Limit, Resource};
 use crate::signals::SignalMask;
+use crate::tether::TetherEnds;
 use crate::{cpus, host, limits};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -42,6 +43,9 @@ pub struct SpawnOptions {
     /// before it has a group of its own are then discarded. The caller must have these signals blocked; the signals
     /// that are pending for the caller stay pending.
     pub at_terminal: bool,
+    /// A tether to which the child ties the group that it leads, so that processes which the child starts also die
+    /// with the owner of the tether. Without `leads`, nobody is tied.
+    pub tether: Option<TetherEnds>,
     /// Whether to kill the child when the thread that starts it ends.
     pub die_with_parent: bool,
     /// Whether to send SIGTERM to the child when the thread that starts it ends: for a child that must end other
@@ -127,6 +131,10 @@ fn prepare(options: &SpawnOptions, parent: i32) -> io::Result<()> {
         Leads::Group => drop(checked(unsafe { libc::setpgid(0, 0) })?),
         // SAFETY: no arguments. A process that was just forked leads no group, so that the call cannot fail.
         Leads::Session => drop(checked(unsafe { libc::setsid() })?),
+    }
+    if let Some(tether) = options.tether.filter(|_| options.leads != Leads::Nothing) {
+        // If the kernel refuses, the child itself still dies with its parent.
+        let _ = tether.tie_own_group();
     }
     if options.at_terminal {
         discard_terminal_signals();

@@ -7,27 +7,30 @@
 //! first triggers the other. Only a process that has left the group and is not tethered itself escapes.
 
 use crate::errno::checked;
-use crate::pidfd;
 use crate::unix::SeqpacketSocket;
+use crate::{host, pidfd};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
 /// The value that holds a tether: dropping it kills the tied processes, too.
 pub struct Tether {
-    _sockets: (SeqpacketSocket, SeqpacketSocket),
+    sockets: (SeqpacketSocket, SeqpacketSocket),
 }
 
 /// The number of descriptors that a tether takes.
 pub const DESCRIPTORS: u64 = 2;
 
 impl Tether {
-    /// Ties a process group to this process. It must be the group of a child that has not been reaped, because its
-    /// number may belong to another group after that.
-    pub fn tie_group(group: i32) -> io::Result<Tether> {
-        let sockets = SeqpacketSocket::pair()?;
-        set_signal_owner(sockets.0.as_fd(), -group)?;
-        set_signal_owner(sockets.1.as_fd(), -group)?;
-        Tether::armed(sockets)
+    /// Makes a tether that ties nobody yet. A child ties its own group to it before it runs its program
+    /// (`spawn::SpawnOptions::tether`). If this process tied the child, it could be killed before, while processes
+    /// that the program has started already run.
+    pub fn loose() -> io::Result<Tether> {
+        Ok(Tether { sockets: SeqpacketSocket::pair()? })
+    }
+
+    /// Returns the ends of the tether, for a child. They are valid as long as the tether exists.
+    pub fn ends(&self) -> TetherEnds {
+        TetherEnds([self.sockets.0.as_fd().as_raw_fd(), self.sockets.1.as_fd().as_raw_fd()])
     }
 
     /// Ties the process with number `pid`, of which `process` is a pidfd. If the process had ended, the number could
@@ -36,8 +39,8 @@ impl Tether {
     /// process has ended.
     pub fn tie_process(pid: i32, process: BorrowedFd) -> io::Result<Tether> {
         let sockets = SeqpacketSocket::pair()?;
-        set_signal_owner(sockets.0.as_fd(), pid)?;
-        set_signal_owner(sockets.1.as_fd(), pid)?;
+        set_signal_owner(sockets.0.as_fd().as_raw_fd(), pid)?;
+        set_signal_owner(sockets.1.as_fd().as_raw_fd(), pid)?;
         if pidfd::has_ended(process) {
             return Err(io::Error::other(format!("process {pid} has ended")));
         }
@@ -45,20 +48,36 @@ impl Tether {
     }
 
     fn armed(sockets: (SeqpacketSocket, SeqpacketSocket)) -> io::Result<Tether> {
-        arm(sockets.0.as_fd())?;
-        arm(sockets.1.as_fd())?;
-        Ok(Tether { _sockets: sockets })
+        arm(sockets.0.as_fd().as_raw_fd())?;
+        arm(sockets.1.as_fd().as_raw_fd())?;
+        Ok(Tether { sockets })
+    }
+}
+
+/// The descriptors of a loose tether. A child shares them with its parent from fork to exec.
+#[derive(Clone, Copy)]
+pub struct TetherEnds([RawFd; 2]);
+
+impl TetherEnds {
+    /// Ties the group that this process leads to the process that has the tether. The owner and the signal belong to
+    /// the open socket, which this process shares, and not to its descriptors. Allocates nothing: may run between fork
+    /// and exec.
+    pub fn tie_own_group(self) -> io::Result<()> {
+        let group = host::pid();
+        self.0.iter().try_for_each(|&fd| {
+            set_signal_owner(fd, -group)?;
+            arm(fd)
+        })
     }
 }
 
 /// Sets the receiver of the signal. The kernel keeps a reference to the process or group, not its number.
-fn set_signal_owner(socket: BorrowedFd, pid: i32) -> io::Result<()> {
+fn set_signal_owner(fd: RawFd, pid: i32) -> io::Result<()> {
     // SAFETY: a live descriptor and plain numbers.
-    checked(unsafe { libc::fcntl(socket.as_raw_fd(), libc::F_SETOWN, pid) }).map(drop)
+    checked(unsafe { libc::fcntl(fd, libc::F_SETOWN, pid) }).map(drop)
 }
 
-fn arm(socket: BorrowedFd) -> io::Result<()> {
-    let fd = socket.as_raw_fd();
+fn arm(fd: RawFd) -> io::Result<()> {
     // SAFETY: a live descriptor and plain numbers; F_SETSIG takes any signal.
     unsafe {
         checked(libc::fcntl(fd, F_SETSIG, libc::SIGKILL))?;
@@ -82,11 +101,11 @@ mod tests {
     fn a_whole_group_dies_with_its_tether() {
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 1003 & echo; wait"]).stdout(Stdio::piped());
-        let options = SpawnOptions { leads: Leads::Group, ..SpawnOptions::default() };
+        let tether = Tether::loose().unwrap();
+        let options = SpawnOptions { leads: Leads::Group, tether: Some(tether.ends()), ..SpawnOptions::default() };
         let mut child = spawn::spawn(&mut command, options).unwrap();
         let mut out = child.stdout.take().unwrap();
         out.read_exact(&mut [0]).unwrap();
-        let tether = Tether::tie_group(child.id() as i32).unwrap();
         assert!(child.try_wait().unwrap().is_none());
         drop(tether);
         assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
@@ -95,10 +114,12 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_tether_to_nobody() {
-        let mut child = Command::new("true").spawn().unwrap();
-        child.wait().unwrap();
-        assert!(Tether::tie_group(child.id() as i32).is_err());
+    fn a_tether_that_nobody_was_tied_to_kills_nobody() {
+        let tether = Tether::loose().unwrap();
+        let options = SpawnOptions { leads: Leads::Group, tether: Some(tether.ends()), ..SpawnOptions::default() };
+        assert!(spawn::spawn(&mut Command::new("/nothing is here"), options).is_err());
+        drop(tether);
+        drop(Tether::loose().unwrap());
     }
 
     #[test]

@@ -157,7 +157,8 @@ impl<N: RequestData> Requests<N> {
     }
 
     /// Takes a free number, for a request that is then put there. Calls that must be short do this first: then the
-    /// request, which cannot be refused any more, is made in its slot and not on the stack.
+    /// request, which cannot be refused any more, is made in its slot and not on the stack. A number at which nothing
+    /// is put is lost.
     #[inline]
     pub fn reserve(&mut self) -> Result<u32> {
         match self.free.pop() {
@@ -169,7 +170,9 @@ impl<N: RequestData> Requests<N> {
     /// Puts a request at a number that was reserved.
     #[inline(always)]
     pub fn put(&mut self, index: u32, request: Request<N>) {
-        self.slots[index as usize].request = Some(request);
+        let place = &mut self.slots[index as usize].request;
+        debug_assert!(place.is_none(), "a number is free when it is reserved");
+        *place = Some(request);
     }
 
     /// Returns a free number beyond WITH_GENERATION, or makes a slot.
@@ -244,9 +247,9 @@ impl<N: RequestData> Requests<N> {
         }
     }
 
-    /// Called when the engine's operation of the request has ended. The outcome is taken apart and never passed on by a
-    /// pointer: then it is made in its place, and not on the stack, from which it would be copied by wide loads that
-    /// wait for its narrow stores.
+    /// Called when the engine's operation of the request has ended. The outcome is taken apart, and a pointer goes to
+    /// `on_op_ended` alone: then it is made in its place, and not on the stack, from which it would be copied by wide
+    /// loads that wait for its narrow stores.
     #[inline(always)]
     pub fn complete(&mut self, index: u32, outcome: OpOutcome) {
         let OpOutcome { envelope: Envelope { context, source, tag, bytes }, error, cancelled } = outcome;

@@ -5,12 +5,12 @@
 //! another rank's core after a sleep therefore moves, once: it binds itself to another core and then to all of its
 //! cores again, so that the program's own affinity stays as it is (docs/adr/0064-ranks-leave-each-others-cores.md).
 //!
-//! It must never move a thread to a core that the program may not use, nor between ranks of a job that began with
-//! fewer cores than ranks. `wait_policy` calls it after a sleep; it uses the ranks' `job::CpuUse`.
+//! It must never move a thread to a core that the program may not use, and no thread of a job that began with fewer
+//! cores than ranks. `wait_policy` calls it after a sleep; it uses the ranks' `job::CpuUse`.
 
 use crate::cpu_hog::RankPages;
 use hawser_job::RankPage;
-use hawser_os::cpus;
+use hawser_os::{clock, cpus};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The shortest time between a move and the next look, in ns. A thread that has moved needs about a time slice
@@ -30,15 +30,15 @@ pub struct CoreSharing {
 }
 
 impl CoreSharing {
-    /// Returns None if no core can be free for a rank: `cores`, the number of the rank's cores, is 0, or devices signal
-    /// arrivals by descriptors (`has_descriptors`). Then there may be other hosts, and these may be namespaces of this
-    /// machine, whose ranks want the same cores.
+    /// Returns None with more ranks than cores (`cores`, the number of the rank's cores, is 0), and if devices signal
+    /// arrivals by descriptors (`has_descriptors`): there may be other hosts then, which may be namespaces of this
+    /// machine, and their ranks want the same cores.
     pub fn new(cores: u32, has_descriptors: bool, other_pages: RankPages) -> Option<CoreSharing> {
         (cores > 0 && !has_descriptors).then(|| CoreSharing { other_pages, next_look_ns: 0.into() })
     }
 
     /// Moves the calling thread away from a core that another living rank of this host used last. `before`: the core
-    /// on which this thread fell asleep. Returns whether it has tried to move. After an error no thread tries again.
+    /// on which this thread fell asleep. Returns whether another rank was there. After an error no thread tries again.
     #[inline]
     pub fn leave_shared_core(&self, before: Option<usize>, now_ns: u64) -> bool {
         now_ns >= self.next_look_ns.load(Relaxed) && self.look(before, now_ns)
@@ -47,7 +47,8 @@ impl CoreSharing {
     #[cold]
     fn look(&self, before: Option<usize>, now_ns: u64) -> bool {
         let used = self.used_cores(now_ns);
-        if !cpus::current().is_some_and(|core| used.contains(&core)) {
+        let is_shared = |core| used.contains(&UsedCore { core, is_certain: true });
+        if !cpus::current().is_some_and(is_shared) {
             self.next_look_ns.store(now_ns + LOOK_INTERVAL_NS, Relaxed);
             return false;
         }
@@ -55,24 +56,36 @@ impl CoreSharing {
             free if free.is_empty() => Ok(()),
             free => cpus::move_to(&free, &cores),
         });
-        let next_ns = if moved.is_ok() { now_ns + MOVE_INTERVAL_NS } else { u64::MAX };
+        // The move may have taken a time slice: the thread waited until it got its new core.
+        let next_ns = if moved.is_ok() { clock::now_ns().max(now_ns) + MOVE_INTERVAL_NS } else { u64::MAX };
         self.next_look_ns.store(next_ns, Relaxed);
         true
     }
 
     /// Returns the cores that the other living ranks of this host used last.
-    fn used_cores(&self, now_ns: u64) -> Vec<usize> {
+    fn used_cores(&self, now_ns: u64) -> Vec<UsedCore> {
         let others = (0..).map_while(|other| (self.other_pages)(other));
-        let core_of =
-            |(page, is_alive): (RankPage, bool)| page.cpu_use().last_core(now_ns, TURN_MAX_NS).filter(|_| is_alive);
-        others.filter_map(core_of).collect()
+        let used = |(page, is_alive): (RankPage, bool)| {
+            let (cpu_use, is_certain) = (page.cpu_use(), page.cpu_use().present_turn_ns(now_ns) <= TURN_MAX_NS);
+            cpu_use.last_core().filter(|_| is_alive).map(|core| UsedCore { core, is_certain })
+        };
+        others.filter_map(used).collect()
     }
+}
+
+/// A core that another rank used last. It is certain that the rank still has it, or will have it when it wakes, unless
+/// it has computed for long.
+#[derive(Debug, PartialEq, Eq)]
+struct UsedCore {
+    core: usize,
+    is_certain: bool,
 }
 
 /// Returns the cores to move to, of `cores`, on which the thread may run: the core `before` if no rank uses it, or else
 /// all that no rank uses, of which the kernel chooses one.
-fn targets(cores: &[usize], used: &[usize], before: Option<usize>) -> Vec<usize> {
-    let free: Vec<usize> = cores.iter().copied().filter(|core| !used.contains(core)).collect();
+fn targets(cores: &[usize], used: &[UsedCore], before: Option<usize>) -> Vec<usize> {
+    let is_free = |&core: &usize| !used.iter().any(|used| used.core == core);
+    let free: Vec<usize> = cores.iter().copied().filter(is_free).collect();
     before.filter(|before| free.contains(before)).map_or(free, |before| vec![before])
 }
 
@@ -114,23 +127,25 @@ mod tests {
 
     #[test]
     fn a_thread_goes_back_to_where_it_was_or_to_any_free_core() {
-        assert_eq!(targets(&[2, 5, 7], &[2], Some(5)), [5]);
-        assert_eq!(targets(&[2, 5, 7], &[2], Some(2)), [5, 7], "another rank is there now");
-        assert_eq!(targets(&[2, 5, 7], &[2], None), [5, 7]);
-        assert_eq!(targets(&[2, 5], &[5, 2], Some(2)), []);
+        let used = |core, is_certain| UsedCore { core, is_certain };
+        assert_eq!(targets(&[2, 5, 7], &[used(2, true)], Some(5)), [5]);
+        assert_eq!(targets(&[2, 5, 7], &[used(2, true)], Some(2)), [5, 7], "another rank is there now");
+        assert_eq!(targets(&[2, 5, 7], &[used(2, true)], None), [5, 7]);
+        assert_eq!(targets(&[2, 5, 7], &[used(2, true), used(5, false)], Some(5)), [7], "a rank may compute there");
+        assert_eq!(targets(&[2, 5], &[used(5, true), used(2, true)], Some(2)), []);
     }
 
     #[test]
-    fn a_rank_uses_the_core_of_its_last_turn_until_it_ends_or_computes_for_long() {
+    fn a_rank_uses_the_core_of_its_last_turn_until_it_ends_and_for_certain_unless_it_computes_for_long() {
         let (other, sharing) = Other::beside_us();
-        assert_eq!(sharing.used_cores(1), []);
+        let certain = |now_ns| sharing.used_cores(now_ns).iter().map(|used| used.is_certain).collect::<Vec<_>>();
+        assert_eq!(certain(1), []);
         other.page.cpu_use().begin(1);
-        assert_eq!(sharing.used_cores(TURN_MAX_NS).len(), 1);
-        assert_eq!(sharing.used_cores(TURN_MAX_NS + 2), []);
+        assert_eq!((certain(TURN_MAX_NS + 1), certain(TURN_MAX_NS + 2)), (vec![true], vec![false]));
         other.page.cpu_use().end(TURN_MAX_NS + 2);
-        assert_eq!(sharing.used_cores(TURN_MAX_NS + 2).len(), 1);
+        assert_eq!(certain(TURN_MAX_NS + 2), [true]);
         other.is_alive.store(false, Relaxed);
-        assert_eq!(sharing.used_cores(TURN_MAX_NS + 2), []);
+        assert_eq!(certain(TURN_MAX_NS + 2), []);
     }
 
     #[test]
@@ -138,20 +153,21 @@ mod tests {
         let Some([here, there]) = two_cores() else { return };
         let (other, sharing) = Other::beside_us();
         cpus::bind(&[here]).unwrap();
-        other.page.cpu_use().begin(1);
-        assert!(sharing.leave_shared_core(Some(there), 2));
+        other.page.cpu_use().begin(clock::now_ns());
+        other.page.cpu_use().end(clock::now_ns());
+        assert!(sharing.leave_shared_core(Some(there), clock::now_ns()));
         assert_eq!((cpus::current(), cpus::allowed().unwrap()), (Some(here), vec![here]), "it may use no other core");
+        assert!(!sharing.leave_shared_core(Some(there), clock::now_ns()), "too soon");
         let mut leaves = 0;
-        for now_ns in (1..=100).map(|turn| turn * MOVE_INTERVAL_NS + 2) {
-            other.page.cpu_use().end(now_ns);
+        for _ in 0..100 {
+            sharing.next_look_ns.store(0, Relaxed);
             cpus::bind(&[here]).unwrap();
             cpus::bind(&[here, there]).unwrap();
             let is_here = cpus::current() == Some(here);
-            let has_moved = sharing.leave_shared_core(None, now_ns);
+            let has_left = sharing.leave_shared_core(None, clock::now_ns());
             // The kernel may move a thread at any time, though it seldom does.
-            leaves += usize::from(is_here && has_moved && cpus::current() == Some(there));
+            leaves += usize::from(is_here && has_left && cpus::current() == Some(there));
             assert_eq!(cpus::allowed().unwrap(), [here, there]);
-            assert!(!sharing.leave_shared_core(None, now_ns + 1), "too soon");
         }
         assert!(leaves > 0);
     }

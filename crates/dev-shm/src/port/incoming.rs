@@ -14,9 +14,10 @@ use hawser_base::Peer;
 use hawser_device::{Delivery, DevicePort};
 use hawser_job::doorbell::DoorbellWord;
 
-/// The number of slots behind a short packet that are prefetched while it is delivered. In a stream they have usually
-/// arrived by then and lie in the peer's cache: two of them raise the rate of messages of 8 bytes from 10.0 to 10.4
-/// million a second. In a ping-pong they lie in our own cache, and nothing happens.
+/// The number of slots behind the first slot of a packet without chunks that are prefetched while it is delivered: the
+/// rest of it, or the next packets. In a stream these have usually arrived by then and lie in the peer's cache: two
+/// slots raise the rate of messages of 8 bytes from 10.0 to 10.4 million a second. In a ping-pong they lie in our own
+/// cache, and nothing happens.
 const PREFETCHED_SLOTS: u32 = 2;
 
 impl ShmPort {

@@ -25,6 +25,7 @@ use hawser_os::limits::{self, Resource};
 use hawser_os::process_tree::{self, ProcessTree};
 use hawser_os::signals::{SIGCONT, SIGKILL, SIGSTOP, SIGTSTP};
 use hawser_os::spawn::{self, ExitStatus, Leads, Reaped, SpawnOptions};
+use hawser_os::tether::Tether;
 use hawser_os::{clock, cpus, host};
 use std::ffi::OsStr;
 use std::io;
@@ -151,11 +152,13 @@ impl HostRun {
             notes,
         });
         for (local, &(world, _)) in self.job.ranks.iter().enumerate() {
+            let tether = self.rank_server.loose_tether();
             let spawn_options = SpawnOptions {
                 mask: Some(context.signals.saved_mask()),
                 cores: cores.get(local).cloned().unwrap_or_default(),
                 descriptors: Some(self.streams.descriptors_before),
                 leads: self.leads,
+                tether: tether.as_ref().map(Tether::ends),
                 at_terminal: false,
                 die_with_parent: true,
                 ..SpawnOptions::default()
@@ -169,7 +172,7 @@ impl HostRun {
             };
             match start::start(&rank_spec) {
                 Ok(started) => {
-                    self.rank_server.set_started(local, started.pid);
+                    self.rank_server.set_started(local, started.pid, tether);
                     self.streams.add(context, world, started);
                 }
                 Err(kind) => {
