@@ -189,14 +189,14 @@ impl RankServer {
     }
 
     /// Returns a tether for a rank's program to tie its process group to. None if the limit of descriptors permits
-    /// none, or if it fails: if the first process then dies, PR_SET_PDEATHSIG ends only the leader of the group. A
-    /// first process that lives ends all its descendants itself.
+    /// none, or if it fails. If the first process then dies, or a program could not tie itself, PR_SET_PDEATHSIG ends
+    /// only the leader of the group. A first process that lives ends all its descendants itself.
     pub fn loose_tether(&self) -> Option<Tether> {
         self.spec.has_tethers.then(|| Tether::loose().ok()).flatten()
     }
 
-    /// Records that a program was started for a rank, as the leader of process group `pid`, which has tied itself to
-    /// `tether`.
+    /// Records that a program was started for a rank, as the leader of process group `pid`, which was to tie itself
+    /// to `tether`.
     pub fn set_started(&mut self, local: usize, pid: i32, tether: Option<Tether>) {
         self.ranks[local].child = pid;
         self.ranks[local].tether = tether;

@@ -52,7 +52,9 @@ impl CpuUse {
     /// Returns the length of all turns of the rank together, in ns. The present turn, if there is one, counts until
     /// `now_ns`.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
-        self.0.u64(BUSY).load(Relaxed) + self.present_turn_ns(now_ns)
+        // In this order a turn that ends meanwhile is counted twice, and not missed.
+        let present_ns = self.present_turn_ns(now_ns);
+        self.0.u64(BUSY).load(Relaxed) + present_ns
     }
 
     /// Returns the length of the present turn until `now_ns`; 0 if there is none.

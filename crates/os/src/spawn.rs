@@ -44,7 +44,8 @@ pub struct SpawnOptions {
     /// that are pending for the caller stay pending.
     pub at_terminal: bool,
     /// A tether to which the child ties the group that it leads, so that processes which the child starts also die
-    /// with the owner of the tether. Without `leads`, nobody is tied.
+    /// with the owner of the tether. Without `leads`, nobody is tied. The tether must exist as long as the `Command`
+    /// may start a child.
     pub tether: Option<TetherEnds>,
     /// Whether to kill the child when the thread that starts it ends.
     pub die_with_parent: bool,
@@ -133,7 +134,7 @@ fn prepare(options: &SpawnOptions, parent: i32) -> io::Result<()> {
         Leads::Session => drop(checked(unsafe { libc::setsid() })?),
     }
     if let Some(tether) = options.tether.filter(|_| options.leads != Leads::Nothing) {
-        // If the kernel refuses, the child itself still dies with its parent.
+        // If the kernel refuses, the child itself still dies with its parent (`die_with_parent`).
         let _ = tether.tie_own_group();
     }
     if options.at_terminal {

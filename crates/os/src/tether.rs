@@ -104,6 +104,11 @@ mod tests {
         let tether = Tether::loose().unwrap();
         let options = SpawnOptions { leads: Leads::Group, tether: Some(tether.ends()), ..SpawnOptions::default() };
         let mut child = spawn::spawn(&mut command, options).unwrap();
+        // The group is tied when `spawn` returns: what the program starts from its first instruction on is tied too.
+        // SAFETY: live descriptors, and requests without a further argument.
+        let get = |request| tether.ends().0.map(|fd| unsafe { libc::fcntl(fd, request) });
+        assert_eq!(get(libc::F_GETOWN), [-(child.id() as i32); 2]);
+        assert!(get(libc::F_GETFL).iter().all(|flags| flags & libc::O_ASYNC != 0));
         let mut out = child.stdout.take().unwrap();
         out.read_exact(&mut [0]).unwrap();
         assert!(child.try_wait().unwrap().is_none());
@@ -114,12 +119,14 @@ mod tests {
     }
 
     #[test]
-    fn a_tether_that_nobody_was_tied_to_kills_nobody() {
+    fn a_tether_of_a_child_that_did_not_start_serves_the_next_one() {
         let tether = Tether::loose().unwrap();
         let options = SpawnOptions { leads: Leads::Group, tether: Some(tether.ends()), ..SpawnOptions::default() };
-        assert!(spawn::spawn(&mut Command::new("/nothing is here"), options).is_err());
+        assert!(spawn::spawn(&mut Command::new("/nothing is here"), options.clone()).is_err());
+        let mut child = spawn::spawn(Command::new("sleep").arg("1009"), options).unwrap();
         drop(tether);
-        drop(Tether::loose().unwrap());
+        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
+        drop(Tether::loose().unwrap()); // nobody is tied to it
     }
 
     #[test]
