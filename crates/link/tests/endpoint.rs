@@ -100,12 +100,18 @@ impl Two {
         FrameHeader { kind, flags: FrameFlags::default(), path_number, sequence, expected: self.first, credit, open: 0 }
     }
 
-    /// Opens the path in reply to its HELLO. Rank 1 grants credit for `credit` frames.
-    fn open(&mut self, credit: u16) {
+    /// Takes the path's HELLO, with rank 0's number of the path and its first one; returns its header.
+    fn take_hello(&mut self) -> FrameHeader {
         let (head, hello) = self.transmit().into_iter().find(|(head, _)| head.kind == FrameKind::Hello).expect("HELLO");
         assert_eq!(hello.len() + 32, FRAME);
         self.path_number = u32::from_le_bytes(hello[..4].try_into().unwrap());
         self.first = Seq(u32::from_le_bytes(hello[4..8].try_into().unwrap()));
+        head
+    }
+
+    /// Opens the path in reply to its HELLO. Rank 1 grants credit for `credit` frames.
+    fn open(&mut self, credit: u16) {
+        let head = self.take_hello();
         // Rank 1 knows the path by 77, and begins with 0.
         self.receive_hello(FrameHeader { kind: FrameKind::Welcome, path_number: 1, credit, ..head }, FRAME);
     }
@@ -288,9 +294,7 @@ fn data_waits_for_a_refused_welcome_until_the_peer_has_shown_that_it_has_opened_
 fn a_probe_shows_that_a_path_is_open_whose_welcome_the_wire_never_takes() {
     let mut two = Two::new();
     two.send(b"data").unwrap();
-    let (_, hello) = two.transmit().into_iter().find(|(head, _)| head.kind == FrameKind::Hello).expect("HELLO");
-    two.path_number = u32::from_le_bytes(hello[..4].try_into().unwrap());
-    let first = Seq(u32::from_le_bytes(hello[4..8].try_into().unwrap()));
+    two.take_hello();
     two.receive_hello(FrameHeader { path_number: 1, ..two.head(FrameKind::Hello, 8) }, FRAME);
     let mut short = Short { longest: 100, tape: Tape::default() };
     while short.tape.0.is_empty() {
@@ -300,8 +304,8 @@ fn a_probe_shows_that_a_path_is_open_whose_welcome_the_wire_never_takes() {
     }
     let head = |bytes: &[u8]| Frame::parse(bytes).unwrap().check(&key(), PeerPair { from: 0, to: 1 }).unwrap().0;
     let probe = head(&short.tape.0[0].1);
-    assert!(probe.kind == FrameKind::Data && probe.sequence == first && short.tape.0[0].1.len() == 32, "{probe:?}");
-    two.first = first.next();
+    assert!(probe.kind == FrameKind::Data && probe.sequence == two.first && short.tape.0[0].1.len() == 32, "{probe:?}");
+    two.first = two.first.next();
     two.receive(two.head(FrameKind::Ack, 8), &[]).unwrap();
     two.endpoint.transmit(two.now_ns, &mut short);
     assert_eq!(head(&short.tape.0.last().unwrap().1).kind, FrameKind::Data);

@@ -191,15 +191,22 @@ pub fn irecv(buf: &BufferArg, source: i32, tag: i32, comm: Handle) -> Result<Han
     Ok(handle)
 }
 
+/// Posts a receive from `source`, the rank that the call named. Returns its request's number.
+#[inline(always)]
+fn post_recv(lane: &mut Lane, comm: CommRef, match_spec: MatchSpec, buffer: Buffer, source: i32) -> Result<u32> {
+    let request = lane.core.requests.reserve()?;
+    let tag = match_spec.tag.unwrap_or(ANY_TAG);
+    lane.core.requests.put(request, request::new(RequestKind::Recv, comm, source, tag));
+    lane.post(match_spec, buffer, request);
+    Ok(request)
+}
+
 fn begin_recv(process: &'static Process, buf: &BufferArg, source: i32, tag: i32, comm: Handle) -> Result<Handle> {
     let comm = process.comm(comm)?;
     let buffer = buffer::of(buf)?;
     let Some(match_spec) = match_spec(&comm, source, tag)? else { return Ok(NOTHING_RECEIVED) };
     let mut lane = process.lane(comm.lane()).enter();
-    let request = lane.core.requests.reserve()?;
-    let tag = match_spec.tag.unwrap_or(ANY_TAG);
-    lane.core.requests.put(request, request::new(RequestKind::Recv, comm, source, tag));
-    lane.post(match_spec, buffer, request);
+    let request = post_recv(&mut lane, comm, match_spec, buffer, source)?;
     Ok(lane.core.requests.handle(request))
 }
 
@@ -275,10 +282,7 @@ fn recv_posted(
 ) -> Result<Status> {
     let lane_id = comm.lane();
     let mut lane = process.lane(lane_id).enter();
-    let request = lane.core.requests.reserve()?;
-    let tag = match_spec.tag.unwrap_or(ANY_TAG);
-    lane.core.requests.put(request, request::new(RequestKind::Recv, comm, source, tag));
-    lane.post(match_spec, buffer, request);
+    let request = post_recv(&mut lane, comm, match_spec, buffer, source)?;
     drop(lane);
     Ok(wait::for_request(process, lane_id, request, call))
 }

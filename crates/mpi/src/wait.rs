@@ -222,11 +222,6 @@ pub(crate) fn completing() -> Result<&'static Process> {
 #[inline]
 pub fn wait(name: &'static str, handle: &mut Handle) -> Result<Completed> {
     let process = completing()?;
-    wait_for(process, name, handle)
-}
-
-#[inline(always)]
-fn wait_for(process: &'static Process, name: &'static str, handle: &mut Handle) -> Result<Completed> {
     match end_successful(process, name, *handle) {
         Some(status) => {
             *handle = Handle::NULL;

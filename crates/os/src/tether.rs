@@ -38,23 +38,17 @@ impl Tether {
     /// tether is armed; from then on the kernel identifies the process by more than its number. An error if the
     /// process has ended.
     pub fn tie_process(pid: i32, process: BorrowedFd) -> io::Result<Tether> {
-        let sockets = SeqpacketSocket::pair()?;
-        set_signal_owner(sockets.0.as_fd().as_raw_fd(), pid)?;
-        set_signal_owner(sockets.1.as_fd().as_raw_fd(), pid)?;
+        let tether = Tether::loose()?;
+        tether.ends().set_signal_owner(pid)?;
         if pidfd::has_ended(process) {
             return Err(io::Error::other(format!("process {pid} has ended")));
         }
-        Tether::armed(sockets)
-    }
-
-    fn armed(sockets: (SeqpacketSocket, SeqpacketSocket)) -> io::Result<Tether> {
-        arm(sockets.0.as_fd().as_raw_fd())?;
-        arm(sockets.1.as_fd().as_raw_fd())?;
-        Ok(Tether { sockets })
+        tether.ends().arm()?;
+        Ok(tether)
     }
 }
 
-/// The descriptors of a loose tether. A child shares them with its parent from fork to exec.
+/// The descriptors of a tether. A child shares them with its parent from fork to exec.
 #[derive(Clone, Copy)]
 pub struct TetherEnds([RawFd; 2]);
 
@@ -63,26 +57,25 @@ impl TetherEnds {
     /// the open socket, which this process shares, and not to its descriptors. Allocates nothing: may run between fork
     /// and exec.
     pub fn tie_own_group(self) -> io::Result<()> {
-        let group = host::pid();
-        self.0.iter().try_for_each(|&fd| {
-            set_signal_owner(fd, -group)?;
-            arm(fd)
-        })
+        self.set_signal_owner(-host::pid())?;
+        self.arm()
     }
-}
 
-/// Sets the receiver of the signal. The kernel keeps a reference to the process or group, not its number.
-fn set_signal_owner(fd: RawFd, pid: i32) -> io::Result<()> {
-    // SAFETY: a live descriptor and plain numbers.
-    checked(unsafe { libc::fcntl(fd, libc::F_SETOWN, pid) }).map(drop)
-}
+    /// Sets the receiver of the signal: a process, or a group by its number below 0. The kernel keeps a reference to
+    /// it, not its number.
+    fn set_signal_owner(self, pid: i32) -> io::Result<()> {
+        // SAFETY: a live descriptor and plain numbers.
+        let set = |fd| checked(unsafe { libc::fcntl(fd, libc::F_SETOWN, pid) }).map(drop);
+        self.0.into_iter().try_for_each(set)
+    }
 
-fn arm(fd: RawFd) -> io::Result<()> {
-    // SAFETY: a live descriptor and plain numbers; F_SETSIG takes any signal.
-    unsafe {
-        checked(libc::fcntl(fd, F_SETSIG, libc::SIGKILL))?;
-        let flags = checked(libc::fcntl(fd, libc::F_GETFL))?;
-        checked(libc::fcntl(fd, libc::F_SETFL, flags as i32 | libc::O_ASYNC)).map(drop)
+    fn arm(self) -> io::Result<()> {
+        // SAFETY: a live descriptor and plain numbers; F_SETSIG takes any signal.
+        self.0.into_iter().try_for_each(|fd| unsafe {
+            checked(libc::fcntl(fd, F_SETSIG, libc::SIGKILL))?;
+            let flags = checked(libc::fcntl(fd, libc::F_GETFL))?;
+            checked(libc::fcntl(fd, libc::F_SETFL, flags as i32 | libc::O_ASYNC)).map(drop)
+        })
     }
 }
 
