@@ -220,7 +220,12 @@ fn a_rank_that_handles_the_stop_is_told_of_it() {
     job.wait_until("start", |processes| programs(processes).len() >= 2 * ranks);
     std::thread::sleep(Duration::from_millis(200));
     job.signal(SIGTSTP);
-    job.wait_until("stop", |_| status(job.pid(), "State") == "T");
+    // The kernel discards a SIGTSTP that a process has not taken yet when it gets SIGCONT. The programs end once they
+    // have taken theirs; one that needs longer than the agent gives it is stopped.
+    let has_stopped = |pid: i32| ["T", ""].contains(&status(pid, "State").as_str());
+    job.wait_until("stop", |processes| {
+        status(job.pid(), "State") == "T" && programs(processes).into_iter().all(has_stopped)
+    });
     job.signal(SIGCONT);
     let outcome = job.finish();
     assert_eq!((outcome.code, outcome.out.matches("told").count()), (0, ranks), "{}", outcome.err);
