@@ -3,6 +3,7 @@
 Collectives (coll_*.c) that ask for none run with 1, 2, 3, 4, 5 and 8 ranks.
 """
 
+import os
 import re
 
 import pytest
@@ -78,6 +79,19 @@ def test_communicators_that_were_freed_without_a_collective_give_their_flags_bac
     result = run(2, build("comm_flags.c", abi), options=["--stats"])
     steps = re.search(r"all ranks:.* collective steps by flags (\d+)", result.err)
     assert result.code == 0 and steps and int(steps[1]) >= 2 * 20000, result
+
+
+def test_ranks_that_poll_give_their_cores_to_each_other(run, build, abi):
+    """Otherwise it takes minutes."""
+    result = run(min(4 * (os.cpu_count() or 1), 16), build("test_loops.c", abi), timeout=90)
+    assert (result.code, result.out, result.err) == (0, "", ""), result
+
+
+def test_communicators_freed_with_collectives_under_way_give_their_flags_back(run, build, abi):
+    """Of the 1,400 collectives, on 700 communicators, most have one step by flags, on more blocks than there are."""
+    result = run(2, build("nb_flags.c", abi), ["freed"], options=["--stats"])
+    steps = re.search(r"all ranks:.* collective steps by flags (\d+)", result.err)
+    assert result.code == 0 and steps and int(steps[1]) >= 2 * 1400, result
 
 
 @pytest.mark.parametrize("case", ["mapped", "unmapped"])

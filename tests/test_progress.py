@@ -70,7 +70,7 @@ def test_wake_ups_of_the_progress_thread_are_counted(run, build, word):
 
 
 BESIDE = ["p2p_completion.c", "p2p_many.c", "p2p_cancel.c", "p2p_bsend.c", "p2p_partitioned.c", "p2p_isendrecv.c",
-          "nb_many.c", "nb_order.c", "nb_persistent.c", "nb_threads.c", "comm_idup.c", "grequest.c", "coll_threads.c"]
+          "nb_flags.c", "nb_many.c", "nb_order.c", "nb_persistent.c", "nb_threads.c", "comm_idup.c", "grequest.c", "coll_threads.c"]
 
 
 # Asks that a receive is still under way when everything has come but nobody has called MPI.

@@ -195,6 +195,40 @@ impl ReductionArgs {
 }
 
 impl CollectiveCall<'_> {
+    /// Returns the length, in bytes, of the longest contribution if each member contributes once, for a call of a
+    /// communicator with `place.size` members; `None` if blocks have lengths of their own that not all members know.
+    /// All members come to the same result.
+    pub fn contribution_bytes(&self, place: RankAndSize) -> Option<u64> {
+        let blocks = |bytes: u64, count: u32| bytes.saturating_mul(count.into());
+        let others = place.size - 1;
+        Some(match *self {
+            CollectiveCall::Barrier => 0,
+            CollectiveCall::Bcast { data, .. } => data.bytes(),
+            CollectiveCall::Reduce { data, .. }
+            | CollectiveCall::Allreduce(data)
+            | CollectiveCall::Scan(data)
+            | CollectiveCall::Exscan(data) => data.bytes(),
+            CollectiveCall::ReduceScatterBlock(data) => blocks(data.bytes(), place.size),
+            CollectiveCall::ReduceScatter { counts, data } => {
+                let count: u64 = (0..place.size).map(|rank| counts.at(rank) as u64).sum();
+                count.saturating_mul(data.type_size)
+            }
+            CollectiveCall::Gather { root, recv, .. } if root == place.rank => recv.bytes(0),
+            CollectiveCall::Gather { send, .. } => send.bytes(),
+            CollectiveCall::Scatter { root, send, .. } if root == place.rank => blocks(send.bytes(0), others),
+            CollectiveCall::Scatter { recv, .. } => blocks(recv.bytes(), others),
+            CollectiveCall::Allgather { recv, .. } => recv.bytes(0),
+            CollectiveCall::Allgatherv { recv, .. } => (0..place.size).map(|rank| recv.bytes(rank)).max()?,
+            CollectiveCall::Alltoall { recv, .. } => blocks(recv.bytes(0), others),
+            CollectiveCall::Gatherv { .. }
+            | CollectiveCall::Scatterv { .. }
+            | CollectiveCall::Alltoallv { .. }
+            | CollectiveCall::Alltoallw { .. }
+            | CollectiveCall::NeighborAllgather { .. }
+            | CollectiveCall::NeighborAlltoall { .. } => return None,
+        })
+    }
+
     /// Returns the root; `None` if the collective has no root.
     pub const fn root(&self) -> Option<u32> {
         match *self {
@@ -301,4 +335,50 @@ pub enum CollectiveCall<'a> {
         send: BlockArray<'a>,
         recv: BlockArray<'a>,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Arguments that are not significant on a rank have values that no rank may use.
+    #[test]
+    fn all_members_know_the_same_contribution() {
+        const SIZE: u32 = 5;
+        let block =
+            |significant: bool| BlockBuffer { count: if significant { 3 } else { 1000 }, type_size: 8, dense: true };
+        let blocks = |significant: bool| BlockArray::regular(if significant { 3 } else { 1000 }, 8);
+        let data = ReductionArgs { count: 3, type_size: 8, dense: true, commutative: true, in_place: false };
+        let (counts, displs) = ([1, 7, 0, 2, 3], [0; SIZE as usize]);
+        let all_of = |call: &dyn Fn(bool) -> CollectiveCall<'static>| {
+            let root = 2;
+            let found: Vec<_> =
+                (0..SIZE).map(|rank| call(rank == root).contribution_bytes(RankAndSize { rank, size: SIZE })).collect();
+            assert!(found.iter().all(|bytes| *bytes == found[0]), "{found:?}");
+            found[0]
+        };
+        let (root, in_place) = (2, false);
+        assert_eq!(all_of(&|_| CollectiveCall::Barrier), Some(0));
+        assert_eq!(all_of(&|_| CollectiveCall::Bcast { root, data: block(true) }), Some(24));
+        assert_eq!(all_of(&|_| CollectiveCall::Reduce { root, data }), Some(24));
+        assert_eq!(all_of(&|_| CollectiveCall::ReduceScatterBlock(data)), Some(5 * 24));
+        let gather =
+            |is_root: bool| CollectiveCall::Gather { root, send: block(!is_root), recv: blocks(is_root), in_place };
+        assert_eq!(all_of(&gather), Some(24));
+        let scatter =
+            |is_root: bool| CollectiveCall::Scatter { root, send: blocks(is_root), recv: block(!is_root), in_place };
+        assert_eq!(all_of(&scatter), Some(4 * 24));
+        let allgather = |_| CollectiveCall::Allgather { send: block(false), recv: blocks(true), in_place: true };
+        assert_eq!(all_of(&allgather), Some(24));
+        let alltoall = |_| CollectiveCall::Alltoall { send: blocks(false), recv: blocks(true), in_place: true };
+        assert_eq!(all_of(&alltoall), Some(4 * 24));
+        let place = RankAndSize { rank: 0, size: SIZE };
+        let recv = BlockArray::vector(IntArray::Int(&counts), IntArray::Int(&displs), 8);
+        let allgatherv = CollectiveCall::Allgatherv { send: block(true), recv, in_place };
+        assert_eq!(allgatherv.contribution_bytes(place), Some(7 * 8));
+        let reduce_scatter = CollectiveCall::ReduceScatter { counts: IntArray::Int(&counts), data };
+        assert_eq!(reduce_scatter.contribution_bytes(place), Some(13 * 8));
+        let alltoallv = CollectiveCall::Alltoallv { send: recv, recv, in_place };
+        assert_eq!(alltoallv.contribution_bytes(place), None);
+    }
 }

@@ -6,7 +6,7 @@
 //! message is needed to agree on it. The algorithm decides which cache lines and which payload a member writes: each
 //! member has cache lines of its own, so that writers never share one.
 
-use crate::layout::{FLAG_BLOCKS, FLAG_LINES, LINE, SegmentLayout, flag_payload};
+use crate::layout::{FLAG_BLOCKS, FLAG_LINES, FLAG_SETS, LINE, SegmentLayout, flag_payload, nonblocking_payload};
 use hawser_base::{Region, SharedMem};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -55,13 +55,16 @@ pub(crate) fn release(header: &Region, number: u32) {
     debug_assert!(before >> (number % 32) & 1 == 1, "block {number} was free");
 }
 
-/// One communicator's block. Its members are numbered from 0 in the algorithm's order; there are at most as many as
-/// the host has ranks.
+/// One communicator's block, as one of its two sets of flags. Its members are numbered from 0 in the algorithm's
+/// order; there are at most as many as the host has ranks.
 #[derive(Clone)]
 pub struct FlagBlock {
     region: Region,
     members: usize,
-    /// Bytes of payload for each member.
+    /// The offset of the set's lines, in bytes.
+    lines: usize,
+    /// The offset of the set's payload, and the payload for each member, in bytes.
+    payload: usize,
     payload_bytes: usize,
 }
 
@@ -69,38 +72,56 @@ impl FlagBlock {
     pub(crate) fn new(segment: &Region, layout: &SegmentLayout, number: u32) -> FlagBlock {
         assert!((number as usize) < layout.blocks, "no block {number} among {}", layout.blocks);
         let number = number as usize;
+        let region = segment.part(layout.flag_block(number), layout.flag_block_bytes(number));
+        FlagBlock::of(region, layout.local, flag_payload(layout.local, number))
+    }
+
+    /// Makes the set for blocking collectives of the block in `region`.
+    fn of(region: Region, members: usize, payload_bytes: usize) -> FlagBlock {
+        FlagBlock { region, members, lines: 0, payload: FLAG_SETS * members * FLAG_LINES * LINE, payload_bytes }
+    }
+
+    /// Returns the block's set for nonblocking collectives; `self` is the other set.
+    pub fn nonblocking(&self) -> FlagBlock {
         FlagBlock {
-            region: segment.part(layout.flag_block(number), layout.flag_block_bytes(number)),
-            members: layout.local,
-            payload_bytes: flag_payload(layout.local, number),
+            region: self.region.clone(),
+            members: self.members,
+            lines: self.members * FLAG_LINES * LINE,
+            payload: self.payload + self.members * self.payload_bytes,
+            payload_bytes: nonblocking_payload(self.members),
         }
     }
 
     /// Makes a block that no other process sees, for tests.
     pub fn private(members: usize) -> FlagBlock {
         let bytes = SegmentLayout::full(members, members).flag_block_bytes(0);
-        FlagBlock { region: Region::private(bytes), members, payload_bytes: flag_payload(members, 0) }
+        FlagBlock::of(Region::private(bytes), members, flag_payload(members, 0))
     }
 
     /// Returns word `word` (0..16) of line `line` (0..FLAG_LINES) of `member`.
     #[inline]
     pub fn word(&self, member: usize, line: usize, word: usize) -> &AtomicU32 {
         assert!(line < FLAG_LINES && word < LINE / 4);
-        self.region.u32((member * FLAG_LINES + line) * LINE + word * 4)
+        self.region.u32(self.line(member, line) + word * 4)
     }
 
     /// Returns the first eight bytes of line `line` of `member` as one word.
     #[inline]
     pub fn flag(&self, member: usize, line: usize) -> &AtomicU64 {
         assert!(line < FLAG_LINES);
-        self.region.u64((member * FLAG_LINES + line) * LINE)
+        self.region.u64(self.line(member, line))
     }
 
     /// Returns the bytes of line `line` of `member` behind its flag, for payload that is published with its flag.
     #[inline]
     pub fn line_payload(&self, member: usize, line: usize) -> SharedMem<'_> {
         assert!(line < FLAG_LINES);
-        self.region.bytes((member * FLAG_LINES + line) * LINE + 8, LINE - 8)
+        self.region.bytes(self.line(member, line) + 8, LINE - 8)
+    }
+
+    #[inline]
+    fn line(&self, member: usize, line: usize) -> usize {
+        self.lines + (member * FLAG_LINES + line) * LINE
     }
 
     /// Returns the bytes of payload for each member.
@@ -112,7 +133,7 @@ impl FlagBlock {
     /// Returns the payload of `member`.
     #[inline]
     pub fn payload(&self, member: usize) -> SharedMem<'_> {
-        self.region.bytes(self.members * FLAG_LINES * LINE + member * self.payload_bytes, self.payload_bytes)
+        self.region.bytes(self.payload + member * self.payload_bytes, self.payload_bytes)
     }
 
     /// Returns the memory of the block.
@@ -120,9 +141,10 @@ impl FlagBlock {
         &self.region
     }
 
-    /// Sets all flags to zero. The member that allocates the block does so before it sends the number to the others.
+    /// Sets all flags of both sets to zero. The member that allocates the block does so before it sends the number to
+    /// the others.
     pub fn clear(&self) {
-        for word in 0..self.members * FLAG_LINES * LINE / 4 {
+        for word in 0..FLAG_SETS * self.members * FLAG_LINES * LINE / 4 {
             // A word that is zero is not written, so that pages that were never written stay so.
             let word = self.region.u32(word * 4);
             if word.load(Relaxed) != 0 {
@@ -149,6 +171,38 @@ mod tests {
         let short = Region::private(4096);
         mark_taken(&short, 3);
         assert_eq!([allocate(&short), allocate(&short), allocate(&short)], [Some(1), Some(2), None]);
+    }
+
+    /// The two sets of a block share no byte: each is filled with marks of its own, which are all found afterwards.
+    #[test]
+    fn the_sets_of_a_block_do_not_overlap() {
+        let block = FlagBlock::private(3);
+        let sets = [block.clone(), block.nonblocking()];
+        let mark = |set: usize, member: usize| (set * 3 + member + 1) as u8;
+        for (set, block) in sets.iter().enumerate() {
+            for member in 0..3 {
+                block.payload(member).write(&vec![mark(set, member); block.payload_bytes()]);
+                (0..FLAG_LINES).for_each(|line| {
+                    block.flag(member, line).store(mark(set, member).into(), Relaxed);
+                    block.line_payload(member, line).write(&[mark(set, member); LINE - 8]);
+                });
+            }
+        }
+        for (set, block) in sets.iter().enumerate() {
+            for member in 0..3 {
+                let mut out = vec![0; block.payload_bytes()];
+                block.payload(member).read(&mut out);
+                assert!(out.iter().all(|&byte| byte == mark(set, member)));
+                for line in 0..FLAG_LINES {
+                    let mut out = [0; LINE - 8];
+                    block.line_payload(member, line).read(&mut out);
+                    assert_eq!(out, [mark(set, member); LINE - 8]);
+                    assert_eq!(block.flag(member, line).load(Relaxed), mark(set, member).into());
+                }
+            }
+        }
+        block.clear();
+        assert!(sets.iter().all(|block| (0..3).all(|member| block.flag(member, FLAG_LINES - 1).load(Relaxed) == 0)));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use hawser_os::map::PAGE;
 
 /// The version of the layout, which must be raised with every change; a library and an agent of different versions
 /// refuse each other.
-pub const LAYOUT_VERSION: u32 = 13;
+pub const LAYOUT_VERSION: u32 = 14;
 
 /// Bytes that devices may use on each lane for each ordered pair of local ranks: a ring and a cache line of credit.
 /// `dev-shm` asserts that this and the next two numbers suffice.
@@ -44,8 +44,14 @@ pub const fn device_bytes(local_slots: usize, lanes: usize) -> usize {
 /// The number of communicators of a host that can have a block of collective flags at the same time; further ones use
 /// messages.
 pub const FLAG_BLOCKS: usize = 256;
-/// Cache lines of flags for each member of a block.
+/// Cache lines of flags for each member of a block, in each of its sets.
 pub const FLAG_LINES: usize = 8;
+/// The sets of flags of a block: one for blocking collectives and one for nonblocking ones.
+pub const FLAG_SETS: usize = 2;
+/// The payload, in bytes, for each member of a block in the set for nonblocking collectives on a host with up to
+/// FEW_RANKS ranks, and on a larger one. Of these collectives only short ones use flags.
+const NONBLOCKING_PAYLOAD_OF_FEW: usize = 16 << 10;
+const NONBLOCKING_PAYLOAD: usize = 2 << 10;
 /// The number of wide blocks, which have much payload and are the first blocks. They are few because address space is
 /// limited, and few communicators move long data. On a host with more than FEW_RANKS ranks they are as the others.
 pub const WIDE_BLOCKS: usize = 16;
@@ -102,6 +108,12 @@ pub const fn flag_payload(local: usize, number: usize) -> usize {
     } else {
         each
     }
+}
+
+/// Returns the bytes of payload for each member of a block in the set for nonblocking collectives, on a host with
+/// `local` ranks.
+pub const fn nonblocking_payload(local: usize) -> usize {
+    if local <= FEW_RANKS { NONBLOCKING_PAYLOAD_OF_FEW } else { NONBLOCKING_PAYLOAD }
 }
 
 /// Returns the maximum length, in bytes, of one contribution of a member that has `payload` bytes. Even and odd steps
@@ -228,10 +240,12 @@ impl SegmentLayout {
         self.rank_pages() + self.local_slots * RankPage::BYTES
     }
 
-    /// Returns the length of block `number`, in bytes: the cache lines of all `local` members, then the payload of
-    /// each member.
+    /// Returns the length of block `number`, in bytes: for each set the cache lines of all `local` members, then for
+    /// each set the payload of each member.
     pub fn flag_block_bytes(&self, number: usize) -> usize {
-        (self.local * (FLAG_LINES * LINE + flag_payload(self.local, number))).next_multiple_of(PAGE)
+        let of_member =
+            FLAG_SETS * FLAG_LINES * LINE + flag_payload(self.local, number) + nonblocking_payload(self.local);
+        (self.local * of_member).next_multiple_of(PAGE)
     }
 
     /// Returns the offset of block `number`. The wide blocks come first.

@@ -5,12 +5,13 @@
 
 use crate::attached::AttachedBuffer;
 use crate::attributes::Attributes;
-use crate::engine;
+use crate::engine::{self, step_queue::StepQueue};
 use crate::errhandler::ErrhandlerCell;
 use crate::group::Group;
 use crate::hints::Hints;
 use crate::shape::Topology;
 use hawser_base::handle_table::Ref;
+use hawser_base::lane_lock::LaneCell;
 use hawser_base::{Class, Context, Error, Handle, Lane, Peer, Result};
 use hawser_job::FlagBlock;
 use std::ops::Deref;
@@ -40,6 +41,8 @@ pub struct Comm {
     pub attached_buffer: AttachedBuffer,
     /// Flags in the job's segment, if all members are on this host and a block was free.
     flags: OnceLock<FlagBlockRef>,
+    /// The steps of nonblocking collectives by flags, from the first collective on, if the communicator has flags.
+    pub(crate) step_queue: OnceLock<LaneCell<StepQueue>>,
     /// The virtual topology, if the communicator has one.
     topology: OnceLock<Arc<Topology>>,
     /// The state that the communicator's collectives keep from call to call.
@@ -96,6 +99,7 @@ impl Comm {
             hints: Hints::default(),
             attached_buffer: AttachedBuffer::default(),
             flags: OnceLock::new(),
+            step_queue: OnceLock::new(),
             topology: OnceLock::new(),
             engine: engine::CollectiveEngineCell::default(),
             partitions_begun: AtomicU64::new(0),

@@ -274,17 +274,8 @@ fn remove_freed(process: &'static Process, name: &'static str, found: &CommRef) 
 /// Ends this member's use of a communicator: its handle becomes invalid, and its block of flags is released if this
 /// is the last member.
 fn remove_comm(process: &'static Process, found: &CommRef) {
-    leave_flag_block(process, found);
+    found.leave_flags(process);
     process.comms().remove(found.handle());
-}
-
-/// Ends this member's use of the communicator's block of flags. The last member to do so releases the block.
-pub(crate) fn leave_flag_block(process: &'static Process, comm: &Comm) {
-    if comm.depart_from_flags()
-        && let Some(flags) = comm.flags()
-    {
-        process.segment().release_flags(flags.number);
-    }
 }
 
 /// MPI_Comm_compare.

@@ -8,9 +8,7 @@
 
 use crate::collective::internal::AsyncCollectives;
 use crate::comm::{Comm, CommRef, FlagBlockRef};
-use crate::comm_create::{
-    agreement_salt, flag_block_of_word, flag_block_word, free_retired_contexts, leave_flag_block,
-};
+use crate::comm_create::{agreement_salt, flag_block_of_word, flag_block_word, free_retired_contexts};
 use crate::context_ids::{self, Candidate, ContextIdAllocation, SearchPosition};
 use crate::info::{self, Info};
 use crate::process::{self, Process};
@@ -180,7 +178,7 @@ impl IdupTask {
         };
         // The task's error is returned; an error of this deletion is not reported.
         let _ = new.attributes.delete_all(new.handle());
-        leave_flag_block(process, &new);
+        new.leave_flags(process);
         Err(error)
     }
 }

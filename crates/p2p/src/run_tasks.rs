@@ -68,10 +68,10 @@ impl<N: RequestData> Lanes<N> {
         let requests = &mut lane.core.requests;
         match step {
             TaskStep::Waits => requests.tasks.put_back(id, task),
-            TaskStep::Polls => {
+            TaskStep::Polls | TaskStep::WaitsForBell => {
                 requests.tasks.wake(id);
                 requests.tasks.put_back(id, task);
-                return Progress::LeftOut;
+                return if matches!(step, TaskStep::Polls) { Progress::LeftOut } else { Progress::Nothing };
             }
             TaskStep::Ended(end) => {
                 let (body, was_freed) = requests.end_task(id, task, end);

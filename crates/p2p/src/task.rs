@@ -52,6 +52,9 @@ pub enum TaskStep<E> {
     Waits,
     /// No request wakes the task: it is advanced each time that the lane is polled.
     Polls,
+    /// The same, but a process that lets the task advance rings this process's doorbell. A thread that waits may
+    /// sleep until then.
+    WaitsForBell,
     Ended(E),
 }
 

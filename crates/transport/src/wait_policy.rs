@@ -206,10 +206,14 @@ impl WaitPolicy {
     }
 
     /// Records an empty poll of a call that does not wait. `traffic_count`: any count that grows whenever the rank
-    /// sends or receives.
+    /// sends or receives. If another process needs the core, this yields it: the program may poll until that process
+    /// has sent something, and would keep it from the core for a slice of the scheduler's each time.
     #[inline]
     pub fn record_empty_poll(&self, traffic_count: impl FnOnce() -> u64, reason: impl FnOnce() -> OwnedWaitReason) {
         self.poll_tracker.record_empty(&self.wait_record, traffic_count, reason);
+        if self.is_oversubscribed() {
+            self.yield_core();
+        }
     }
 
     /// Wakes sleeping threads of this process: another thread has done what one of them waits for.

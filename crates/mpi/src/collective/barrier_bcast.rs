@@ -11,10 +11,11 @@ use crate::buffer::{self, BufferArg};
 use crate::engine::CallForm;
 use crate::engine::flags::StepKind;
 use crate::engine::run_memory::UserBuffer;
-use crate::engine::shm::StepBuffers;
+use crate::engine::shm::{OwnedStep, StepBuffers};
 use hawser_base::{Handle, Result};
 use hawser_coll::CollectiveCall;
 use hawser_coll::select::ONE_STEP_BYTES;
+use hawser_p2p::buffer::Buffer;
 
 /// MPI_Barrier.
 #[inline]
@@ -23,6 +24,10 @@ pub fn barrier(form: CallForm, comm: Handle) -> Result<Handle> {
     match form {
         CallForm::Blocking => barrier_of(NAMES.blocking, comm).map(|()| Handle::NULL),
         _ => enter(comm, |process, comm, engine| {
+            if engine.nonblocking_flags(form, 0) {
+                let step = OwnedStep::new(StepKind::Barrier, Buffer::EMPTY, Buffer::EMPTY, None);
+                return engine.begin_owned_step(process, comm, NAMES.nonblocking, step);
+            }
             engine.perform(form, process, comm, NAMES.of_form(form), &CollectiveCall::Barrier, CallBuffers::default())
         }),
     }
@@ -68,6 +73,10 @@ pub fn bcast(form: CallForm, buf: &BufferArg, root: i32, comm: Handle) -> Result
             let buffers = StepBuffers { from: buffer.clone(), into: buffer, ..StepBuffers::NONE };
             let kind = StepKind::Bcast { root: root as usize };
             return shm_wait::run_step(process, comm, shm, name, kind, &buffers).map(|()| Handle::NULL);
+        }
+        if !buffer.is_empty() && engine.nonblocking_flags(form, buffer.len()) {
+            let step = OwnedStep::new(StepKind::Bcast { root: root as usize }, buffer.clone(), buffer, None);
+            return engine.begin_owned_step(process, comm, name, step);
         }
         let (datatype, data) = argument_check::data(buf)?;
         let recv = UserBuffer::Uniform { at: buf.at, count: data.count, datatype };

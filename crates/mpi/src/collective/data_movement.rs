@@ -257,7 +257,7 @@ fn allgather_any(
     enter(comm, |process, comm, engine| {
         // Every rank knows all counts. So a rank whose blocks do not adjoin, and which therefore runs a schedule,
         // plans the same exchange.
-        if engine.fast_path(form).is_some()
+        if engine.may_exchange(form)
             && let Some(recv) = recv.as_equal(comm.size())
             && let Some(result) =
                 engine.exchange(form, process, comm, name, BlockPattern::Allgather, (send, Some(&recv)))
@@ -311,12 +311,13 @@ fn alltoall_any(
 ) -> Result<Handle> {
     enter(comm, |process, comm, engine| {
         // Counts of MPI_Alltoallv are known to sender and receiver alone. Of two ranks each knows the lengths of all
-        // blocks between them, so that both plan the same exchange even if one of them runs a schedule.
+        // blocks between them, so that both plan the same exchange even if one of them runs a schedule. A nonblocking
+        // call with counts is planned with messages.
         let equal = |per_rank: &PerRankBuffer<'_>| match per_rank {
-            PerRankBuffer::Vector(_) if comm.size() != 2 => None,
+            PerRankBuffer::Vector(_) if comm.size() != 2 || form != CallForm::Blocking => None,
             per_rank => per_rank.as_equal(comm.size()),
         };
-        if engine.fast_path(form).is_some()
+        if engine.may_exchange(form)
             && let (Some(send), Some(recv)) = (send.as_ref().and_then(equal), equal(&recv))
             && let Some(result) =
                 engine.exchange(form, process, comm, name, BlockPattern::Alltoall, (Some(&send), Some(&recv)))

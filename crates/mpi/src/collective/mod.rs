@@ -41,15 +41,18 @@ use crate::checking;
 use crate::comm::{Comm, CommRef};
 use crate::engine::flags::StepPhase;
 use crate::engine::shm::ShmCollective;
-use crate::engine::slot_exchange::{BlockPattern, EqualBlocks};
+use crate::engine::slot_exchange::{BlockPattern, EqualBlocks, ExchangeData};
+use crate::engine::step_queue::StepQueue;
 use crate::engine::{self, CachedTuning, CallBuffers, CollectiveEngine};
 use crate::process::{self, Process};
 use argument_compare::CollectiveCheck;
+use hawser_base::lane_lock::LaneCell;
 use hawser_base::{Class, Error, Handle, Result, param};
 use hawser_coll::{
     Collective, CollectiveCall, CostModel, ForcedAlgorithms, HostMap, InterPlace, RankAndSize, Schedule,
     ScheduleLimits, Tuning, plan, plan_between,
 };
+use hawser_job::FlagBlock;
 use run::RunScope;
 use std::sync::Mutex;
 
@@ -105,39 +108,42 @@ impl CollectiveEngine {
     fn prepare(&mut self, process: &'static Process, comm: &Comm) -> Result<()> {
         let changes = param::changes();
         let forced = forced()?;
-        let shm = || {
-            comm.flags().map(|flags| {
-                let segment = process.segment();
-                let local_slot = |peer| segment.local_slot_of(peer).expect("flags are for members on this host");
-                let doorbells = segment.doorbells(comm.group().peers().map(local_slot));
-                ShmCollective::new(flags.block.clone(), comm.rank() as usize, doorbells)
-            })
+        let member_of = |block| {
+            let segment = process.segment();
+            let local_slot = |peer| segment.local_slot_of(peer).expect("flags are for members on this host");
+            let doorbells = segment.doorbells(comm.group().peers().map(local_slot));
+            ShmCollective::new(block, comm.rank() as usize, doorbells)
         };
-        // An existing participant is kept, because the flags count the steps since the communicator was made.
-        self.shm = self.shm.take().or_else(shm);
+        // Existing participants are kept, because the flags count the steps since the communicator was made.
+        self.shm = self.shm.take().or_else(|| comm.flags().map(|flags| member_of(flags.block.clone())));
+        if let Some(flags) = comm.flags() {
+            comm.step_queue.get_or_init(|| LaneCell::new(StepQueue::new(member_of(flags.block.nonblocking()))));
+        }
         let one_host = self.shm.is_some();
         if !one_host && !comm.is_on_one_host(process) {
             self.hosts = HostMap::new(comm.all_members().peers().map(|peer| process.segment().host_of(peer)));
         }
-        let host_bytes = comm.flags().map_or(0, |flags| engine::shm::step_bytes(&flags.block) as u64);
+        let step_bytes = |block: &FlagBlock| engine::shm::step_bytes(block) as u64;
+        let host_bytes = comm.flags().map_or(0, |flags| step_bytes(&flags.block));
+        let nonblocking_step_bytes = comm.flags().map_or(0, |flags| step_bytes(&flags.block.nonblocking()));
         let limits = ScheduleLimits { shm_step_bytes: host_bytes, ..ScheduleLimits::DEFAULT };
         let tuning = Tuning { one_host, hosts: None, model: model(process, comm), limits, forced };
         let checks = checking::is_enabled() && comm.all_members().size() > 1;
         let fast_path = one_host
             && !checks
             && FAST_PATH_ALGORITHMS.iter().all(|&(collective, name)| forced.allows_only(collective, name));
-        self.cached = Some(CachedTuning { tuning, changes, fast_path, checks });
+        self.cached = Some(CachedTuning { tuning, changes, fast_path, nonblocking_step_bytes, checks });
         Ok(())
     }
 
-    /// Runs a blocking call with short equal blocks as one exchange through flags. Returns `None`, and does nothing,
-    /// if the call needs a schedule; its arguments are not checked then.
+    /// Runs a call with short equal blocks as one exchange through flags, or begins it if it is nonblocking. Returns
+    /// `None`, and does nothing, if the call needs a schedule; its arguments are not checked then.
     #[inline]
     fn exchange(
         &mut self,
         form: CallForm,
         process: &'static Process,
-        comm: &Comm,
+        comm: &CommRef,
         name: &'static str,
         pattern: BlockPattern,
         (send, recv): (Option<&BufferArg>, Option<&BufferArg>),
@@ -148,8 +154,21 @@ impl CollectiveEngine {
         if is_rooted && self.cached.is_none_or(|cached| cached.tuning.model.load > 1.0) {
             return None;
         }
-        self.fast_path(form)?;
+        if !self.may_exchange(form) {
+            return None;
+        }
         let mut blocks = EqualBlocks::of(pattern, RankAndSize { rank: comm.rank(), size: comm.size() }, send, recv)?;
+        if form == CallForm::Nonblocking {
+            let bytes = blocks.send_bytes();
+            return self.nonblocking_flags(form, bytes.into()).then(|| {
+                let (mut phase, step) = (StepPhase::Enter, blocks.exchange());
+                self.begin_step(process, comm, name, bytes, move |shm| {
+                    let result = shm.poll_exchange(&mut phase, &step, &mut blocks)?;
+                    blocks.copy_own_block();
+                    Some(result)
+                })
+            });
+        }
         let shm = self.fast_path_counted(form)?;
         let result =
             shm_wait::run_exchange(process, comm, shm, name, StepPhase::Enter, &blocks.exchange(), &mut blocks);
@@ -251,11 +270,17 @@ impl Comm {
         self.is_inter().then(|| InterPlace { local, remote, first: self.is_first() })
     }
 
-    /// Records that this member has freed the communicator and executes no more collectives on it. Returns true on
-    /// the last member. Returns false also if the communicator has no flags, or if a collective is still in progress.
-    pub(crate) fn depart_from_flags(&self) -> bool {
-        let Some(mut engine) = self.engine.0.try_enter() else { return false };
+    /// Ends this member's use of the communicator's flags, because the communicator is freed; if nonblocking
+    /// collectives are in progress, the end of the last one does so. The last member releases the block of flags.
+    pub(crate) fn leave_flags(&self, process: &Process) {
+        let Some(flags) = self.flags() else { return };
+        let Some(mut engine) = self.engine.0.try_enter() else { return };
+        if self.step_queue.get().is_some_and(|queue| !queue.enter().close()) {
+            return;
+        }
         engine.shm = None;
-        self.flags().is_some_and(|flags| engine::shm::depart(&flags.block, self.size() as usize))
+        if engine::shm::depart(&flags.block, self.size() as usize) {
+            process.segment().release_flags(flags.number);
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::comm::CommRef;
 use crate::engine::CallForm;
 use crate::engine::flags::{StepKind, StepPhase};
 use crate::engine::run_memory::UserBuffer;
-use crate::engine::shm::{ReduceArgs, StepBuffers};
+use crate::engine::shm::{OwnedStep, ReduceArgs, StepBuffers};
 use crate::engine::slot_exchange::ReduceScatterData;
 use crate::ops::{ReduceOp, Reducer};
 use crate::process::Process;
@@ -152,6 +152,52 @@ impl ReductionBuffers {
         Some(StepBuffers { from: buffer(self.send.unwrap_or(self.recv))?, into, reduce_args, next: Buffer::EMPTY })
     }
 
+    /// Begins a nonblocking reduction of blocks as one exchange through flags, where `self` describes all blocks
+    /// together. Returns `None`, and does nothing, if the call must be planned.
+    #[expect(clippy::too_many_arguments, reason = "the arguments of one call")]
+    fn begin_reduce_scatter(
+        &self,
+        engine: &mut CollectiveEngine,
+        form: CallForm,
+        process: &'static Process,
+        comm: &CommRef,
+        name: &'static str,
+        reduction: &CheckedReduction<'_>,
+        counts: &IntArray<'_>,
+    ) -> Option<Result<Handle>> {
+        if !engine.nonblocking_flags(form, reduction.data.bytes()) {
+            return None;
+        }
+        reduction.reducer.predefined()?;
+        let ReduceScatterData { rank_and_size, send, at, result, elements, reduce_args } =
+            self.reduce_scatter_data(reduction, counts, comm)?;
+        let (reducer, datatype, count) = (reduction.reducer.clone(), reduction.datatype.clone(), reduce_args.count);
+        let mut phase = StepPhase::Enter;
+        Some(engine.begin_step(process, comm, name, send.len() as u32, move |shm| {
+            let reduce_args = ReduceArgs { reducer: &reducer, datatype: &datatype, count };
+            let mut data = ReduceScatterData { rank_and_size, send, at, result, elements, reduce_args };
+            shm.poll_exchange(&mut phase, &data.exchange(), &mut data)
+        }))
+    }
+
+    /// Returns the step of a nonblocking reduction by flags; `None` if it must be planned.
+    fn owned_step(
+        &self,
+        engine: &CollectiveEngine,
+        form: CallForm,
+        kind: StepKind,
+        reduction: &CheckedReduction<'_>,
+        receives: bool,
+    ) -> Option<OwnedStep> {
+        if !engine.nonblocking_flags(form, reduction.data.bytes()) {
+            return None;
+        }
+        reduction.reducer.predefined()?;
+        let StepBuffers { from, into, .. } = self.step_buffers(reduction, receives, ONE_STEP_BYTES)?;
+        let operation = (reduction.reducer.clone(), reduction.datatype.clone(), reduction.data.count);
+        Some(OwnedStep::new(kind, from, into, Some(operation)))
+    }
+
     /// Returns the data of a short reduction of blocks, where `self` describes all blocks together and `counts` the
     /// elements of each. `None` if the data are empty, longer than ALWAYS_SHM_BYTES, or have gaps.
     fn reduce_scatter_data<'a>(
@@ -196,6 +242,9 @@ pub fn allreduce(form: CallForm, buffers: &ReductionBuffers, comm: Handle) -> Re
             return shm_wait::run_step(process, comm, shm, name, StepKind::Allreduce, &step_buffers)
                 .map(|()| Handle::NULL);
         }
+        if let Some(step) = buffers.owned_step(engine, form, StepKind::Allreduce, &reduction, true) {
+            return engine.begin_owned_step(process, comm, name, step);
+        }
         let (call, count) = (CollectiveCall::Allreduce(reduction.data), reduction.data.count);
         let call_buffers = reduction.call_buffers(buffers.send.map(|at| (at, count)), Some((buffers.recv, count)));
         engine.perform(form, process, comm, name, &call, call_buffers)
@@ -232,6 +281,10 @@ pub fn reduce(form: CallForm, buffers: &ReductionBuffers, root: i32, comm: Handl
             {
                 let kind = StepKind::Reduce { root: root as usize };
                 return shm_wait::run_step(process, comm, shm, name, kind, &step_buffers).map(|()| Handle::NULL);
+            }
+            let kind = StepKind::Reduce { root: root as usize };
+            if let Some(step) = buffers.owned_step(engine, form, kind, &reduction, is_root) {
+                return engine.begin_owned_step(process, comm, name, step);
             }
             let (call, count) = (CollectiveCall::Reduce { root, data: reduction.data }, reduction.data.count);
             let recv = is_root.then_some((buffers.recv, count));
@@ -308,6 +361,9 @@ fn reduce_scatter_any<'a>(
             let step = data.exchange();
             return shm_wait::run_exchange(process, comm, shm, name, StepPhase::Enter, &step, &mut data)
                 .map(|()| Handle::NULL);
+        }
+        if let Some(result) = input.begin_reduce_scatter(engine, form, process, comm, name, &reduction, &counts) {
+            return result;
         }
         // For equal blocks `coll` takes the count of one block from here; otherwise it takes the counts from
         // `counts`.

@@ -140,7 +140,7 @@ fn wait(
         if poll_lanes && process.lanes().progress_while_waiting(&mut idle, NO_LANE) {
             idle.restart_spin();
         } else {
-            idle.pause(|| wait_report(comm, shm, call));
+            idle.pause(|| wait_reason(comm, shm.missing_member(), call));
         }
         if let Some(result) = poll(shm, phase) {
             return Ok(result);
@@ -149,12 +149,13 @@ fn wait(
     unreachable!("a wait of {} iterations", u32::MAX)
 }
 
+/// Returns the reason of a wait in `call`. `missing` is a member that has not entered the step, if there is one.
 #[cold]
-fn wait_report(comm: &Comm, shm: &ShmCollective, call: &'static str) -> OwnedWaitReason {
+pub fn wait_reason(comm: &Comm, missing: Option<usize>, call: &'static str) -> OwnedWaitReason {
     OwnedWaitReason {
         call: call.to_owned(),
         communicator: comm.display_name(),
-        peer: wait_peer_or_none(shm.missing_member().and_then(|member| comm.group().peer(member as u32))),
+        peer: wait_peer_or_none(missing.and_then(|member| comm.group().peer(member as u32))),
         context: comm.context().0,
         ..OwnedWaitReason::default()
     }
@@ -165,7 +166,7 @@ fn wait_peer_or_none(peer: Option<Peer>) -> hawser_job::WaitPeer {
 }
 
 /// Returns a member that has ended and has not left the current step; `None` if there is none.
-fn lost_member(process: &Process, comm: &Comm, shm: &ShmCollective) -> Option<Peer> {
+pub fn lost_member(process: &Process, comm: &Comm, shm: &ShmCollective) -> Option<Peer> {
     let exit_log = process.segment().exit_log();
     if !exit_log.has_any() {
         return None;
@@ -175,7 +176,7 @@ fn lost_member(process: &Process, comm: &Comm, shm: &ShmCollective) -> Option<Pe
 }
 
 #[cold]
-fn exited_error(process: &Process, peer: Peer) -> Error {
+pub fn exited_error(process: &Process, peer: Peer) -> Error {
     let text = format!("{} has ended and takes part in no collective of the communicator", process.peer_name(peer));
     Error::new(Class::ProcAborted, text)
 }

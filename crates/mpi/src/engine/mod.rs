@@ -2,13 +2,15 @@
 //! run one after the other.
 //!
 //! Nothing here knows communicators or processes, and nothing here waits; `collective` does both. Used by `comm` and
-//! `collective`; uses `run_memory`, `schedule_run`, `shm`, `ops` and `coll`.
+//! `collective`; uses `run_memory`, `schedule_run`, `shm`,
+//! `step_queue`, `ops` and `coll`.
 
 pub mod flags;
 pub mod run_memory;
 pub mod schedule_run;
 pub mod shm;
 pub mod slot_exchange;
+pub mod step_queue;
 
 use crate::ops::Reducer;
 use hawser_base::lane_lock::LaneCell;
@@ -52,6 +54,8 @@ pub struct CachedTuning {
     /// Calls may take the fast path through flags: the communicator has flags, calls are not compared, and no
     /// parameter forces another algorithm on the collectives that have a fast path.
     pub fast_path: bool,
+    /// The maximum length, in bytes, of a contribution to a shm step of a nonblocking collective.
+    pub nonblocking_step_bytes: u64,
     /// Members compare their calls before each collective (`HAWSER_CHECK`).
     pub checks: bool,
 }
@@ -102,6 +106,21 @@ impl CollectiveEngine {
     /// Tells whether members compare their calls.
     pub fn checks(&self) -> bool {
         self.cached.is_some_and(|cached| cached.checks)
+    }
+
+    /// Tells whether a nonblocking call may use flags. `bytes` is the longest contribution of a member; all members
+    /// must know it. Persistent calls may not, because members may start them in any order.
+    #[inline]
+    pub fn nonblocking_flags(&self, form: CallForm, bytes: u64) -> bool {
+        form == CallForm::Nonblocking
+            && self.shm.is_some()
+            && self.cached.is_some_and(|cached| cached.fast_path && bytes <= cached.nonblocking_step_bytes)
+    }
+
+    /// Tells whether a call with short equal blocks may be an exchange through flags without a schedule.
+    #[inline]
+    pub fn may_exchange(&mut self, form: CallForm) -> bool {
+        self.fast_path(form).is_some() || self.nonblocking_flags(form, 0)
     }
 
     /// Counts a collective of this call form and returns its tag.

@@ -19,6 +19,7 @@ use hawser_os::map::PAGE;
 use hawser_p2p::buffer::Buffer;
 use std::hint::black_box;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The cache lines of a member in the block, by their numbers; these two have the flags of its two slots. Between
@@ -165,6 +166,47 @@ pub struct StepBuffers<'a> {
 impl StepBuffers<'_> {
     pub const NONE: StepBuffers<'static> =
         StepBuffers { from: Buffer::EMPTY, into: Buffer::EMPTY, reduce_args: None, next: Buffer::EMPTY };
+}
+
+/// A step of a call that returns before the step has ended, with all that the step needs.
+pub struct OwnedStep {
+    phase: StepPhase,
+    spec: StepSpec,
+    from: Buffer,
+    into: Buffer,
+    reduction: Option<(Reducer, Arc<Datatype>, u64)>,
+}
+
+impl OwnedStep {
+    /// Makes a step that has not begun. `reduction` has the operation, the datatype and the number of its elements.
+    pub fn new(
+        kind: StepKind,
+        from: Buffer,
+        into: Buffer,
+        reduction: Option<(Reducer, Arc<Datatype>, u64)>,
+    ) -> OwnedStep {
+        let buffers = StepBuffers { from, into, reduce_args: args_of(&reduction), next: Buffer::EMPTY };
+        let spec = ShmCollective::spec(kind, &buffers);
+        let StepBuffers { from, into, .. } = buffers;
+        OwnedStep { phase: StepPhase::Enter, spec, from, into, reduction }
+    }
+
+    /// The length of this member's contribution, in bytes.
+    pub fn bytes(&self) -> u32 {
+        self.spec.bytes
+    }
+
+    /// Advances the step as `ShmCollective::poll` does.
+    #[inline]
+    pub fn poll(&mut self, shm: &mut ShmCollective) -> Option<StepResult> {
+        let OwnedStep { phase, spec, from, into, reduction } = self;
+        let (from, into, reduce_args) = (from.clone(), into.clone(), args_of(reduction));
+        shm.poll(phase, spec, &StepBuffers { from, into, reduce_args, next: Buffer::EMPTY })
+    }
+}
+
+fn args_of(reduction: &Option<(Reducer, Arc<Datatype>, u64)>) -> Option<ReduceArgs<'_>> {
+    reduction.as_ref().map(|(reducer, datatype, count)| ReduceArgs { reducer, datatype, count: *count })
 }
 
 /// Returns the first `bytes` bytes of a slot: in the cache line of the slot's flag if `short`, otherwise in the

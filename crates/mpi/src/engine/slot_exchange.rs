@@ -254,11 +254,12 @@ impl EqualBlocks {
             BlockPattern::Scatter { .. } => (recv.len(), send.is_empty() || recv.len() * all == send.len()),
         };
         let blocks = EqualBlocks { pattern, rank_and_size: place, bytes, send, recv };
+        // A block that is longer may be planned with messages (`ALWAYS_SHM_BYTES`).
         let max_bytes = match pattern {
             BlockPattern::Allgather | BlockPattern::Alltoall => ONE_STEP_BYTES,
             BlockPattern::Gather { .. } | BlockPattern::Scatter { .. } => ALWAYS_SHM_BYTES,
         };
-        let is_short = (bytes * all) as u64 <= max_bytes;
+        let is_short = bytes as u64 <= max_bytes && (bytes * all) as u64 <= ONE_STEP_BYTES;
         (fits && is_short && !blocks.is_aliased()).then_some(blocks)
     }
 
