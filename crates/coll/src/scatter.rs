@@ -20,7 +20,7 @@ use crate::cost_model::CallShape;
 use crate::host_map::{Subgroup, is_run};
 use crate::schedule::{BufferId, MemberSet, RankSlot, Schedule, Span, VALUE_BYTES};
 use crate::slot_split::{SlotSplit, unpack_blocks};
-use crate::tuning::{Tuning, fits_rooted_shm};
+use crate::tuning::{Tuning, fits_rooted_shm, fits_slot};
 use crate::two_level::cost_of_blocks;
 use crate::two_level_v::{self, BlockTransfer, BlockTransfers, RankSet};
 
@@ -115,8 +115,10 @@ impl Args<'_> {
 /// The root writes the blocks for all other ranks into its slot, in several exchanges if they are longer than a slot,
 /// and each rank reads its block. In the slot the blocks begin with that of the rank after the root.
 fn shm(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
-    let (bytes, others) = (args.shape(place, t).bytes, u64::from(place.size - 1));
-    let split = SlotSplit::new(place.size - 1, t);
+    let shape = args.shape(place, t);
+    let (bytes, others) = (shape.bytes, u64::from(place.size - 1));
+    // `mpi` runs short calls without a schedule, as one exchange if the slot holds a block for each other rank.
+    let split = if fits_slot(&shape, t) { SlotSplit::whole(bytes) } else { SlotSplit::new(place.size - 1, t) };
     if place.rank != args.root {
         let block = split.receive_blocks(std::iter::once((args.recv.span(BufferId::Recv), args.recv.type_size)), s);
         let before = u64::from(place.before(args.root) - 1);

@@ -43,6 +43,11 @@ impl SlotSplit {
         }
     }
 
+    /// Makes the division that leaves blocks of up to `bytes` bytes whole, for slots that hold all of them.
+    pub fn whole(bytes: u64) -> SlotSplit {
+        SlotSplit { piece_bytes: bytes.max(1) }
+    }
+
     /// Returns the number of exchanges for blocks of up to `bytes` bytes: at least 1.
     pub fn steps(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.piece_bytes).max(1)

@@ -96,12 +96,14 @@ pub struct Tasks<E> {
     slots: Vec<TaskSlot<E>>,
     free: Vec<u32>,
     open: u32,
+    /// The number of tasks that are not in their slots, because a thread advances them.
+    advancing: u32,
     ready: VecDeque<TaskId>,
 }
 
 impl<E> Default for Tasks<E> {
     fn default() -> Tasks<E> {
-        Tasks { slots: Vec::new(), free: Vec::new(), open: 0, ready: VecDeque::new() }
+        Tasks { slots: Vec::new(), free: Vec::new(), open: 0, advancing: 0, ready: VecDeque::new() }
     }
 }
 
@@ -118,6 +120,13 @@ impl<E> Tasks<E> {
         !self.ready.is_empty()
     }
 
+    /// Returns whether some thread advances a task. What the task waits for may come before that thread has put it
+    /// back, and without a wake-up.
+    #[inline(always)]
+    pub fn is_advancing(&self) -> bool {
+        self.advancing > 0
+    }
+
     /// Makes a task ready: an operation that it waited for has ended.
     pub fn wake(&mut self, id: TaskId) {
         let slot = &mut self.slots[id.0 as usize];
@@ -129,6 +138,7 @@ impl<E> Tasks<E> {
     /// Allocates a slot for a task that is about to be advanced.
     pub(crate) fn reserve(&mut self) -> TaskId {
         self.open += 1;
+        self.advancing += 1;
         TaskId(self.free.pop().unwrap_or_else(|| {
             self.slots.push(TaskSlot::EMPTY);
             self.slots.len() as u32 - 1
@@ -150,10 +160,13 @@ impl<E> Tasks<E> {
         let id = self.ready.remove(first)?;
         let slot = &mut self.slots[id.0 as usize];
         slot.is_woken = false;
-        Some((id, slot.task.take().expect("a task that is ready is in its slot")))
+        let task = slot.task.take().expect("a task that is ready is in its slot");
+        self.advancing += 1;
+        Some((id, task))
     }
 
     pub(crate) fn put_back(&mut self, id: TaskId, task: Task<E>) {
+        self.advancing -= 1;
         let slot = &mut self.slots[id.0 as usize];
         slot.task = Some(task);
         if slot.is_woken {
@@ -161,7 +174,9 @@ impl<E> Tasks<E> {
         }
     }
 
+    /// Frees the slot of a task that was advanced and has ended.
     pub(crate) fn release(&mut self, id: TaskId) {
+        self.advancing -= 1;
         self.slots[id.0 as usize].is_woken = false;
         self.free.push(id.0);
         self.open -= 1;
@@ -176,6 +191,7 @@ impl<E> Tasks<E> {
     pub fn remove(&mut self, id: TaskId) -> Option<Box<dyn TaskBody<E>>> {
         let task = self.slots[id.0 as usize].task.take()?;
         self.ready.retain(|&ready| ready != id);
+        self.advancing += 1; // `release` takes it off again
         self.release(id);
         Some(task.body)
     }
@@ -247,9 +263,9 @@ mod tests {
         let mut tasks = Tasks::<()>::default();
         let id = tasks.reserve();
         tasks.wake(id);
-        assert!(!tasks.is_ready(), "no other thread may take it");
+        assert!(!tasks.is_ready() && tasks.is_advancing(), "no other thread may take it");
         tasks.put_back(id, task(10));
-        assert!(tasks.is_ready());
+        assert!(tasks.is_ready() && !tasks.is_advancing());
         let (_, out) = tasks.take(Executor::Application).unwrap();
         tasks.put_back(id, out);
         assert!(!tasks.is_ready(), "its wake-up was consumed");
@@ -263,7 +279,7 @@ mod tests {
         let (id, out) = tasks.take(Executor::Application).unwrap();
         assert!(id == b && tasks.remove(b).is_none(), "it is being advanced");
         tasks.put_back(id, out);
-        assert!(tasks.remove(b).is_some() && tasks.is_empty() && !tasks.is_ready());
+        assert!(tasks.remove(b).is_some() && tasks.is_empty() && !tasks.is_ready() && !tasks.is_advancing());
     }
 
     #[test]

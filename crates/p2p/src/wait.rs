@@ -54,12 +54,15 @@ impl<N: RequestData> Lanes<N> {
         }
     }
 
-    /// Leaves a lane after progress there, and advances its ready tasks. Returns the result of advancing them.
+    /// Leaves a lane after progress there, and advances its ready tasks. Returns the result of advancing them, and at
+    /// least `LeftOut` if another thread advances a task.
     #[inline]
     pub fn leave(&'static self, lane: LaneId, guard: LaneGuard<'_, LaneState<N>>) -> Progress {
-        let ready = guard.core.requests.tasks.is_ready();
+        let tasks = &guard.core.requests.tasks;
+        let (ready, elsewhere) = (tasks.is_ready(), tasks.is_advancing());
         drop(guard);
-        if ready { self.advance(lane) } else { Progress::Nothing }
+        let found = if elsewhere { Progress::LeftOut } else { Progress::Nothing };
+        if ready { found.max(self.advance(lane)) } else { found }
     }
 
     /// Takes one step of the wait loop: polls all lanes except `lane` when that is due, and pauses if nothing moved.

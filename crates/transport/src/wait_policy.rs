@@ -206,8 +206,9 @@ impl WaitPolicy {
     }
 
     /// Records an empty poll of a call that does not wait. `traffic_count`: any count that grows whenever the rank
-    /// sends or receives. If another process needs the core, this yields it: the program may poll until that process
-    /// has sent something, and would keep it from the core for a slice of the scheduler's each time.
+    /// sends or receives. If waits do not spin, because another process may need the core, this yields it: the program
+    /// may poll until that process has sent something, and would keep it from the core for a slice of the scheduler's
+    /// each time.
     #[inline]
     pub fn record_empty_poll(&self, traffic_count: impl FnOnce() -> u64, reason: impl FnOnce() -> OwnedWaitReason) {
         self.poll_tracker.record_empty(&self.wait_record, traffic_count, reason);

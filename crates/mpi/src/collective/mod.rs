@@ -274,10 +274,11 @@ impl Comm {
     /// collectives are in progress, the end of the last one does so. The last member releases the block of flags.
     pub(crate) fn leave_flags(&self, process: &Process) {
         let Some(flags) = self.flags() else { return };
-        let Some(mut engine) = self.engine.0.try_enter() else { return };
+        // The engine is entered later, because another thread may enter it as soon as the queue is closed.
         if self.step_queue.get().is_some_and(|queue| !queue.enter().close()) {
             return;
         }
+        let Some(mut engine) = self.engine.0.try_enter() else { return };
         engine.shm = None;
         if engine::shm::depart(&flags.block, self.size() as usize) {
             process.segment().release_flags(flags.number);

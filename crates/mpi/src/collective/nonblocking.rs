@@ -155,10 +155,12 @@ impl<P: FnMut(&mut ShmCollective) -> Option<StepResult> + Send> Task<TaskResult>
             FlagPoll::InProgress => return TaskStep::WaitsForBell,
             FlagPoll::Ended(result) => result,
         };
-        self.steps.process.counters().add(Counter::ShmSteps as usize, 1);
-        let result = result.and_then(|result| match result {
-            StepResult::Complete => Ok(()),
-            StepResult::Mismatch => Err(mismatch_error("collective", self.bytes)),
+        let result = result.and_then(|result| {
+            self.steps.process.counters().add(Counter::ShmSteps as usize, 1);
+            match result {
+                StepResult::Complete => Ok(()),
+                StepResult::Mismatch => Err(mismatch_error("collective", self.bytes)),
+            }
         });
         TaskStep::Ended(TaskResult::of(result.map_err(|error| with_function_name(self.name, &error))))
     }
@@ -219,7 +221,10 @@ impl Task<TaskResult> for PlannedCollective {
                 match steps.poll(me, advance) {
                     FlagPoll::Behind => return TaskStep::Waits,
                     FlagPoll::InProgress => return TaskStep::WaitsForBell,
-                    FlagPoll::Ended(Ok(())) => {}
+                    FlagPoll::Ended(Ok(())) => {
+                        let steps = run.schedule.rounds().filter(|round| !round.comms.is_empty()).count();
+                        process.counters().add(Counter::ShmSteps as usize, steps as u64);
+                    }
                     FlagPoll::Ended(Err(error)) => run.failure.record(error),
                 }
             }

@@ -5,7 +5,7 @@ use crate::buffer::BufferArg;
 use crate::engine::flags::{StepKind, StepPhase, StepResult, StepSpec};
 use crate::engine::run_memory::{RunMemory, UserBuffer};
 use crate::engine::shm::{ReduceArgs, SHORT_BYTES, ShmCollective, StepBuffers, depart, step_bytes, without_data};
-use crate::engine::slot_exchange::{BlockPattern, EqualBlocks, RoundData};
+use crate::engine::slot_exchange::{BlockPattern, EqualBlocks, ExchangeData, RoundData};
 use crate::ops::{ReduceOp, Reducer};
 use crate::types;
 use hawser_base::{Handle, SharedMem, UserMem};
@@ -518,6 +518,76 @@ fn ranks_with_and_without_a_schedule_meet_in_one_exchange() {
                         });
                     }
                 });
+            }
+        }
+    }
+}
+
+/// A member's plan of a call with equal blocks of `bytes` bytes, on a host whose steps have up to `limit` bytes.
+fn planned(pattern: BlockPattern, place: RankAndSize, bytes: u64, limit: u64, in_place: bool) -> Schedule {
+    let one = BlockBuffer { count: bytes, type_size: 1, dense: true };
+    let all = BlockArray::regular(bytes, 1);
+    let call = match pattern {
+        BlockPattern::Allgather => CollectiveCall::Allgather { send: one, recv: all, in_place },
+        BlockPattern::Alltoall => CollectiveCall::Alltoall { send: all, recv: all, in_place },
+        BlockPattern::Gather { root } => CollectiveCall::Gather { root, send: one, recv: all, in_place },
+        BlockPattern::Scatter { root } => CollectiveCall::Scatter { root, send: all, recv: one, in_place },
+    };
+    let tuning = Tuning {
+        one_host: true,
+        hosts: None,
+        model: CostModel::SHARED_MEMORY,
+        limits: ScheduleLimits { shm_step_bytes: limit, ..ScheduleLimits::DEFAULT },
+        forced: ForcedAlgorithms::NONE,
+    };
+    let mut schedule = Schedule::new();
+    assert_eq!(plan(&call, place, &tuning, &mut schedule), "host");
+    schedule
+}
+
+/// For every number of ranks and every length that goes without a schedule, a rank that plans the call (its datatype
+/// has gaps, or it is a root in place) takes part in the same single exchange. The limits are those of nonblocking
+/// calls and of the smallest and a larger block.
+#[test]
+fn calls_without_a_schedule_are_one_exchange_of_their_plan() {
+    let memory = [(); 2].map(|()| SharedMem::of_slice(vec![0; 1 << 16].leak()));
+    let datatype = Datatype::basic(Basic::Byte);
+    for size in (2..=20).chain([33, 44, 48, 56, 63, 64, 66, 72, 96, 112, 128]) {
+        for (bytes, limit) in (1..=512).step_by(3).flat_map(|bytes| [1024, 8192, 12288].map(|limit| (bytes, limit))) {
+            for rank in [0, 1, size - 1] {
+                let root = 1;
+                let patterns = [
+                    BlockPattern::Allgather,
+                    BlockPattern::Alltoall,
+                    BlockPattern::Gather { root },
+                    BlockPattern::Scatter { root },
+                ];
+                for pattern in patterns {
+                    let place = RankAndSize { rank, size };
+                    let [from, into] = memory.map(|at| BufferArg {
+                        at: UserPtr::over(at, datatype, 1 << 16),
+                        count: bytes,
+                        datatype: types::handle_of(Basic::Byte),
+                    });
+                    let Some(blocks) = EqualBlocks::of(pattern, place, Some(&from), Some(&into)) else { continue };
+                    if u64::from(blocks.send_bytes()) > limit {
+                        continue;
+                    }
+                    let is_rooted = matches!(pattern, BlockPattern::Gather { .. } | BlockPattern::Scatter { .. });
+                    for in_place in [false, !is_rooted || rank == root] {
+                        let schedule = planned(pattern, place, bytes as u64, limit, in_place);
+                        let mut memory = RunMemory::default();
+                        let context = format!("{pattern:?} of {bytes}, rank {rank} of {size}, {limit}, {in_place}");
+                        let exchanges = schedule.rounds().filter(|round| !round.comms.is_empty()).count();
+                        assert_eq!(exchanges, 1, "{context}");
+                        let round = schedule.rounds().find(|round| !round.comms.is_empty()).unwrap();
+                        let (step, data) = RoundData::of(round.comms, &mut memory, None).expect("an exchange");
+                        assert_eq!(step, blocks.exchange(), "{context}");
+                        for index in 0..size as usize {
+                            assert_eq!(data.source(index), blocks.source(index), "{context}");
+                        }
+                    }
+                }
             }
         }
     }

@@ -2,8 +2,7 @@
 //! run one after the other.
 //!
 //! Nothing here knows communicators or processes, and nothing here waits; `collective` does both. Used by `comm` and
-//! `collective`; uses `run_memory`, `schedule_run`, `shm`,
-//! `step_queue`, `ops` and `coll`.
+//! `collective`; uses `run_memory`, `schedule_run`, `shm`, `step_queue`, `ops` and `coll`.
 
 pub mod flags;
 pub mod run_memory;

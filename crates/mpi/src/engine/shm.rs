@@ -131,7 +131,8 @@ impl FlagArray for ShmFlagArray {
             Members::One(member) => self.doorbells.ring(member),
             Members::Below => self.ring_all(0..self.me),
             Members::Above => self.ring_all(self.me + 1..self.doorbells.count()),
-            // This includes our own doorbell, which is not armed now.
+            // This includes our own doorbell. It is armed only in a poll of a nonblocking step before this thread or
+            // the progress thread sleeps, which then polls once more.
             Members::All => self.ring_all(0..self.doorbells.count()),
         }
     }

@@ -5,8 +5,7 @@
 //! on this member. No call waits for a later one: a step ends when all members have begun its call, and they have
 //! begun all calls before it. Nonblocking collectives have a set of flags of their own (`FlagBlock::nonblocking`), so
 //! that no order between them and blocking ones matters. Nothing here waits. Used by `comm` and
-//! `collective::nonblocking`; uses `shm`, `schedule_run` and
-//! `p2p::task`.
+//! `collective::nonblocking`; uses `shm`, `schedule_run` and `p2p::task`.
 
 use super::schedule_run::ScheduleRun;
 use super::shm::ShmCollective;
