@@ -153,7 +153,22 @@ def test_a_run_that_is_cut_off_leaves_the_old_profile(session, profile):
     assert path.read_text() == before
 
 
+def test_between_hosts_the_result_is_printed_and_no_profile_is_written(session, tmp_path):
+    path = tmp_path / "profile"
+    ran = bench(session, "tune", "HAWSER_JOIN,HAWSER_YIELD", *QUICK, "--cable", "--out", path)
+    if "ermission" in ran.err:
+        pytest.skip(f"no network namespaces here: {ran.err}")
+    assert ran.code == 0, ran
+    than_default = r"\d+ % (slower|faster) than the default over \d+ points"
+    for name in ("HAWSER_JOIN", "HAWSER_YIELD"):
+        assert re.search(rf"^{name}( = \d|: the default stays).* {than_default}", ran.out, re.M), ran
+    assert "no profile is written (its values would apply in memory too)" in ran.out and not path.exists(), ran
+
+
 @pytest.mark.parametrize("options, code, cause", [
+    (["HAWSER_JOIN"], 1, "HAWSER_JOIN has no effect in one host's memory; measure between hosts (--cable or --hosts)"),
+    (["HAWSER_PIECE", "--hosts", "a,b"], 1, "HAWSER_PIECE has no effect between hosts; measure without --cable and --hosts"),
+    (["--hosts", "a"], 1, "--hosts takes two hosts, HERE,THERE"),
     (["HAWSER_COLOR"], 2, "possible values: HAWSER_PIECE"),
     (["HAWSER_YIELD", *QUICK, "--out", "/proc/profile"], 1, "the profile cannot be written to /proc/profile"),
 ])

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Ping-pong between two network namespaces over veth beside Intel MPI over TCP, a rank pinned to each of two cores.
 
-  net.py PREFIX [--mtu N] [--rounds N] [--ms MS] [--peers NAME,...] [--variant ...] [BYTES...]
+  net.py PREFIX [--mtu N] [--mbit N] [--rounds N] [--ms MS] [--peers NAME,...] [--variant ...] [BYTES...]
 
 Needs root, and the peers in ~/.cache/hawser-peers/NAME (docs/measuring.md says how; HAWSER_PEERS names another folder);
 without pinning, as `compare net` has it, Intel MPI takes 100 us a message here. Each library runs for MS milliseconds a size, in
-turns, N rounds. Half round trips in us, "best decile | median" and CPU seconds a GB of one end: medians of the rounds
-(of the best decile the least). --variant as in compare.py.
+turns, N rounds; --mbit limits each direction, as the port of a switch does. Half round trips in us, "best decile | median" and
+CPU seconds a GB of one end: medians of the rounds (of the best decile the least). --variant as in compare.py.
 """
 import argparse, pathlib, statistics, subprocess, time
 
@@ -30,7 +30,11 @@ def take_down():
         subprocess.run(["ip", "netns", "del", name], stderr=subprocess.DEVNULL)
 
 
-def put_up(mtu):
+# The buffer of the port: what the rate sends in a few milliseconds. The burst is what the port sends at once.
+BURST, BUFFER = "16kb", "512kb"
+
+
+def put_up(mtu, mbit):
     take_down()
     for name in NAMESPACES:
         ip("netns", "add", name)
@@ -40,6 +44,9 @@ def put_up(mtu):
     for number, name in enumerate(NAMESPACES, 1):
         ip("-n", name, "addr", "add", f"{ADDRESS}.{number}/24", "dev", "e0")
         ip("-n", name, "link", "set", "e0", "mtu", mtu, "up")
+        if mbit:
+            limits = ["rate", f"{mbit}mbit", "burst", BURST, "limit", BUFFER]
+            ip("netns", "exec", name, "tc", "qdisc", "add", "dev", "e0", "root", "tbf", *limits)
     time.sleep(SETTLED_AFTER_S)
 
 
@@ -59,6 +66,7 @@ def main():
     parser.add_argument("prefix", type=pathlib.Path)
     parser.add_argument("sizes", nargs="*", type=int, metavar="BYTES")
     parser.add_argument("--mtu", type=int, default=1500)
+    parser.add_argument("--mbit", type=int)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--ms", type=float, default=150)
     parser.add_argument("--variant", action="append", default=[])
@@ -66,7 +74,7 @@ def main():
     args = parser.parse_intermixed_args()
     sizes = args.sizes or SIZES
     got = {}
-    put_up(args.mtu)
+    put_up(args.mtu, args.mbit)
     try:
         for _ in range(args.rounds):
             for system in systems(args):

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -32,7 +33,8 @@ class Program(subprocess.Popen):
 
     def send_signal(self, sig):
         if (pid := self.program()) is not None:
-            os.kill(pid, sig)
+            with suppress(ProcessLookupError):  # it has ended since
+                os.kill(pid, sig)
 
 
 class Host:

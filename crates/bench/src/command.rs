@@ -18,6 +18,36 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+/// The options that name the two ends between which is measured.
+#[derive(Args, Clone)]
+pub struct TestBedOptions {
+    /// Measure over a cable (veth) with this MTU, between two network namespaces that are made for the run
+    #[arg(long, value_name = "MTU", num_args = 0..=1, default_missing_value = "1500", conflicts_with = "hosts",
+          value_parser = clap::value_parser!(u16).range(1280..=9216))]
+    cable: Option<u16>,
+    /// Measure between this machine and another one, HERE,THERE, which is reached by ssh
+    #[arg(long, value_delimiter = ',', value_name = "HERE,THERE")]
+    hosts: Vec<String>,
+    /// Remote shell to use instead of ssh for --hosts; its arguments are a host and a command
+    #[arg(long, value_name = "COMMAND", requires = "hosts")]
+    launcher_exec: Option<PathBuf>,
+}
+
+impl TestBedOptions {
+    /// Makes the test bed; files that it needs are written to the folder `scratch`. A user's own namespace is made by
+    /// a process of one thread, so before the wait for Ctrl-C starts a thread.
+    pub fn make(&self, scratch: &Path) -> io::Result<TestBed> {
+        match (self.cable, self.hosts.as_slice()) {
+            (Some(mtu), _) => TestBed::cable(usize::from(mtu), scratch),
+            (None, []) => Ok(TestBed::Here),
+            (None, hosts @ [_, _]) => {
+                Ok(TestBed::Hosts { hosts: hosts.to_vec(), remote_shell: self.launcher_exec.clone() })
+            }
+            _ => Err(io::Error::other("--hosts takes two hosts, HERE,THERE")),
+        }
+    }
+}
+
 #[derive(Args, Clone)]
 pub struct RunOptions {
     /// Measure this library, NAME=PREFIX[,VARIABLE=VALUE...]; may be repeated (default: this installation)
@@ -29,16 +59,8 @@ pub struct RunOptions {
     /// Traffic patterns to measure, for example pingpong,stream
     #[arg(long = "pattern", value_delimiter = ',', value_enum, default_value = "pingpong")]
     patterns: Vec<TrafficPattern>,
-    /// Measure over a cable (veth) with this MTU, between two network namespaces that are made for the run
-    #[arg(long, value_name = "MTU", num_args = 0..=1, default_missing_value = "1500", conflicts_with = "hosts",
-          value_parser = clap::value_parser!(u16).range(1280..=9216))]
-    cable: Option<u16>,
-    /// Measure between this machine and another one, HERE,THERE, which is reached by ssh
-    #[arg(long, value_delimiter = ',', value_name = "HERE,THERE")]
-    hosts: Vec<String>,
-    /// Remote shell to use instead of ssh for --hosts; its arguments are a host and a command
-    #[arg(long, value_name = "COMMAND", requires = "hosts")]
-    launcher_exec: Option<PathBuf>,
+    #[command(flatten)]
+    testbed: TestBedOptions,
     /// Ranks of collective patterns
     #[arg(short = 'n', long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=1024))]
     ranks: u32,
@@ -103,8 +125,7 @@ pub fn run(options: &RunOptions) -> Result<(BenchmarkRecord, u8), String> {
     check_options(options)?;
     let to_text = |error: io::Error| error.to_string();
     let scratch = tempfile::Builder::new().prefix("hawser-bench-").tempdir().map_err(to_text)?;
-    // A user's own namespace is made by a process of one thread, so before the wait for Ctrl-C starts a thread.
-    let testbed = make_testbed(options, scratch.path()).map_err(to_text)?;
+    let testbed = options.testbed.make(scratch.path()).map_err(to_text)?;
     let stop = stopped_by_ctrl_c()?;
     let record = measure(options, &testbed, scratch.path(), &stop).map_err(to_text)?;
     if record.curves.is_empty() && stop.load(Relaxed) {
@@ -163,17 +184,6 @@ fn measure(options: &RunOptions, testbed: &TestBed, scratch: &Path, stop: &Atomi
     };
     run::measure("", config, systems, &mut record, stop);
     Ok(record)
-}
-
-fn make_testbed(options: &RunOptions, scratch: &Path) -> io::Result<TestBed> {
-    match (options.cable, options.hosts.as_slice()) {
-        (Some(mtu), _) => TestBed::cable(usize::from(mtu), scratch),
-        (None, []) => Ok(TestBed::Here),
-        (None, hosts @ [_, _]) => {
-            Ok(TestBed::Hosts { hosts: hosts.to_vec(), remote_shell: options.launcher_exec.clone() })
-        }
-        _ => Err(io::Error::other("--hosts takes two hosts, HERE,THERE")),
-    }
 }
 
 /// Starts all systems that can be started; notes the others.

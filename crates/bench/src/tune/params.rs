@@ -28,6 +28,14 @@ pub enum ThresholdSide {
     ShortestLong,
 }
 
+/// The test beds on which a parameter has an effect.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum EffectiveOn {
+    Memory,
+    Network,
+    Both,
+}
+
 /// A parameter to tune.
 #[derive(Clone, Copy, Debug)]
 pub struct TunedParam {
@@ -36,6 +44,7 @@ pub struct TunedParam {
     pub patterns: &'static [TrafficPattern],
     /// The shortest and the longest message, in bytes, for which the parameter matters.
     pub sizes: (u64, u64),
+    pub effective_on: EffectiveOn,
 }
 
 const ONE_WAY_AND_BACK: &[TrafficPattern] = &[TrafficPattern::PingPong, TrafficPattern::Stream];
@@ -48,52 +57,72 @@ pub static TUNED_PARAMS: &[TunedParam] = &[
         search: SearchMethod::Values(&["2k", "4k", "8k", "16k", "32k"]),
         patterns: ONE_WAY_AND_BACK,
         sizes: (24 * K, 4 * M),
+        effective_on: EffectiveOn::Memory,
     },
     TunedParam {
         name: "HAWSER_PROCESS_VM_FROM",
         search: SearchMethod::Crossover { all_short: "1024g", all_long: "8k", side: ThresholdSide::ShortestLong },
         patterns: ONE_WAY_AND_BACK,
         sizes: (32 * K, 4 * M),
+        effective_on: EffectiveOn::Memory,
     },
     TunedParam {
         name: "HAWSER_PACKET",
         search: SearchMethod::Values(&["4k", "8k", "24k", "32k"]),
         patterns: ONE_WAY_AND_BACK,
         sizes: (3 * K, 48 * K),
+        effective_on: EffectiveOn::Both,
     },
     TunedParam {
         name: "HAWSER_FIRST",
         search: SearchMethod::Values(&["2k", "4k", "12k", "16k"]),
         patterns: ONE_WAY_AND_BACK,
         sizes: (24 * K, 512 * K),
+        effective_on: EffectiveOn::Memory,
     },
     TunedParam {
         name: "HAWSER_EAGER",
         search: SearchMethod::Crossover { all_short: "1m", all_long: "0", side: ThresholdSide::LongestShort },
         patterns: ONE_WAY_AND_BACK,
         sizes: (16 * K, M),
+        effective_on: EffectiveOn::Both,
     },
     TunedParam {
         name: "HAWSER_WINDOW",
         search: SearchMethod::Values(&["256k", "4m", "16m"]),
         patterns: &[TrafficPattern::Stream],
         sizes: (4 * K, 256 * K),
+        effective_on: EffectiveOn::Both,
+    },
+    TunedParam {
+        name: "HAWSER_JOIN",
+        search: SearchMethod::Values(&["0", "8k", "256k"]),
+        patterns: &[TrafficPattern::Stream],
+        sizes: (64, 256 * K),
+        effective_on: EffectiveOn::Network,
     },
     TunedParam {
         name: "HAWSER_SPIN",
         search: SearchMethod::Values(&["100", "300", "3000", "10000"]),
         patterns: &[TrafficPattern::PingPong, TrafficPattern::Allreduce],
         sizes: (8, M),
+        effective_on: EffectiveOn::Both,
     },
     TunedParam {
         name: "HAWSER_YIELD",
         search: SearchMethod::Values(&["0", "16", "4096"]),
         patterns: &[TrafficPattern::PingPong, TrafficPattern::Allreduce],
         sizes: (8, M),
+        effective_on: EffectiveOn::Both,
     },
 ];
 
 impl TunedParam {
+    /// Tells whether the parameter has an effect in one host's memory, or else between hosts.
+    pub fn matters(&self, is_one_host: bool) -> bool {
+        self.effective_on != if is_one_host { EffectiveOn::Network } else { EffectiveOn::Memory }
+    }
+
     /// The sizes that are measured: powers of two and the middles between them, or, over a wide range in which
     /// little differs, a few of them.
     pub fn sizes(&self) -> Vec<u64> {

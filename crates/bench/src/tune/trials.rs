@@ -49,6 +49,7 @@ impl Setting {
 pub struct Trials<'a> {
     pub prefix: PathBuf,
     pub scratch: &'a Path,
+    pub testbed: &'a TestBed,
     pub rounds: u32,
     pub task_s: f64,
     /// Set by Ctrl-C.
@@ -79,7 +80,8 @@ impl Trials<'_> {
     }
 
     /// Measures the whole curves with the defaults, with `profile` if it has any values, as the library loads it, and
-    /// with the profile in force if there is one.
+    /// with the profile in force if there is one. Between hosts, the values are set by the environment, because
+    /// another host does not have the file.
     pub fn measure_profiles(
         &self,
         profile: &Profile,
@@ -89,7 +91,11 @@ impl Trials<'_> {
         std::fs::write(&path, profile.text("\n", |_| String::new())).map_err(|e| format!("{}: {e}", path.display()))?;
         let by = |name, path: &Path| Setting::with(name, path.display().to_string(), [].into_iter());
         let mut settings = vec![Setting::of(DEFAULT, &[], None)];
-        settings.extend((!profile.values.is_empty()).then(|| by(TUNED, &path)));
+        let tuned = || match self.testbed.is_one_host() {
+            true => by(TUNED, &path),
+            false => Setting::of(TUNED, &profile.values, None),
+        };
+        settings.extend((!profile.values.is_empty()).then(tuned));
         settings.extend(in_force.map(|path| by(IN_FORCE, path)));
         self.run("all sizes", &settings, PROFILE_PATTERNS, sizes(1, MESSAGE_MAX, 0), self.rounds)
     }
@@ -103,7 +109,7 @@ impl Trials<'_> {
         rounds: u32,
     ) -> Result<Option<BenchmarkRecord>, String> {
         let systems = settings.iter().map(|setting| self.start(setting)).collect::<Result<Vec<_>, _>>()?;
-        let mut record = BenchmarkRecord::new(testbed::machine_info(&TestBed::Here));
+        let mut record = BenchmarkRecord::new(testbed::machine_info(self.testbed));
         let config = MeasurementConfig {
             patterns: patterns.to_vec(),
             sizes,
@@ -126,7 +132,7 @@ impl Trials<'_> {
         let Setting { name, variables } = setting;
         let named = LibrarySpec { name: name.clone(), prefix: self.prefix.clone(), variables: variables.clone() };
         let library = MpiLibrary::find(named, self.scratch).map_err(|unusable| unusable.to_string())?;
-        let mut spec = library.system_spec(2, &TestBed::Here).map_err(|unusable| unusable.to_string())?;
+        let mut spec = library.system_spec(2, self.testbed).map_err(|unusable| unusable.to_string())?;
         // A variable in the user's environment would replace the default.
         let is_set = |param: &&TunedParam| variables.iter().any(|(name, _)| name == param.name);
         TUNED_PARAMS.iter().filter(|param| !is_set(param)).for_each(|param| _ = spec.command.env_remove(param.name));
