@@ -5,18 +5,20 @@
 
 Needs root, and the peers in ~/.cache/hawser-peers/NAME (docs/measuring.md says how; HAWSER_PEERS names another folder);
 without pinning, as `compare net` has it, Intel MPI takes 100 us a message here. Each library runs for MS milliseconds a size, in
-turns, N rounds; --mbit limits each direction, as the port of a switch does. Half round trips in us, "best decile | median" and
+turns, N rounds; --mbit limits the ports of a switch between them. Half round trips in us, "best decile | median" and
 CPU seconds a GB of one end: medians of the rounds (of the best decile the least). --variant as in compare.py.
 """
 import argparse, pathlib, statistics, subprocess, time
 
 from compare import HERE, build, rows_of, systems
 
-NAMESPACES = ("hwnet1", "hwnet2")
+NAMESPACES, SWITCH = ("hwnet1", "hwnet2"), "hwnetsw"
 ADDRESS = "10.79.3"
 SIZES = [1, 1023, 4095, 8191, 16383, 32767, 65535, 131071, 262143, 524287, 1048575, 4194303]
 PEER = {"mpich": {"FI_PROVIDER": "tcp", "MPIR_CVAR_CH4_NETMOD": "ofi", "MPIR_CVAR_NOLOCAL": "1"},
         "impi": {"FI_PROVIDER": "tcp", "I_MPI_FABRICS": "ofi", "I_MPI_PIN": "0"}}
+# The buffer of a switch port, of an inexpensive switch, and what the port sends at once at 1 Gbit/s: tests/lab/nic.py.
+BURST, BUFFER = "62500", "256kb"
 # Where the kernel has not taken note of the link yet, libfabric listens at 127.0.0.1, and the job never begins.
 SETTLED_AFTER_S = 3
 
@@ -26,27 +28,31 @@ def ip(*words):
 
 
 def take_down():
-    for name in NAMESPACES:
+    for name in [*NAMESPACES, SWITCH]:
         subprocess.run(["ip", "netns", "del", name], stderr=subprocess.DEVNULL)
 
 
-# The buffer of the port: what the rate sends in a few milliseconds. The burst is what the port sends at once.
-BURST, BUFFER = "16kb", "512kb"
-
-
 def put_up(mtu, mbit):
+    """A cable, or a switch whose ports send at `mbit`: frames of a raw port pass by the queues of the NIC that sends them."""
     take_down()
     for name in NAMESPACES:
         ip("netns", "add", name)
         ip("-n", name, "link", "set", "lo", "up")
     queues = ("numtxqueues", 2, "numrxqueues", 2)
-    ip("link", "add", "e0", "netns", NAMESPACES[0], *queues, "type", "veth", "peer", "name", "e0", "netns", NAMESPACES[1], *queues)
+    if mbit:
+        ip("netns", "add", SWITCH)
+        ip("-n", SWITCH, "link", "add", "bridge", "type", "bridge")
+        ip("-n", SWITCH, "link", "set", "bridge", "mtu", mtu, "up")
+        for name in NAMESPACES:
+            ip("link", "add", "e0", "netns", name, *queues, "type", "veth", "peer", "name", name, "netns", SWITCH, *queues)
+            ip("-n", SWITCH, "link", "set", name, "mtu", mtu, "master", "bridge", "up")
+            limits = ["rate", f"{mbit}mbit", "burst", BURST, "limit", BUFFER]
+            ip("netns", "exec", SWITCH, "tc", "qdisc", "add", "dev", name, "root", "tbf", *limits)
+    else:
+        ip("link", "add", "e0", "netns", NAMESPACES[0], *queues, "type", "veth", "peer", "name", "e0", "netns", NAMESPACES[1], *queues)
     for number, name in enumerate(NAMESPACES, 1):
         ip("-n", name, "addr", "add", f"{ADDRESS}.{number}/24", "dev", "e0")
         ip("-n", name, "link", "set", "e0", "mtu", mtu, "up")
-        if mbit:
-            limits = ["rate", f"{mbit}mbit", "burst", BURST, "limit", BUFFER]
-            ip("netns", "exec", name, "tc", "qdisc", "add", "dev", "e0", "root", "tbf", *limits)
     time.sleep(SETTLED_AFTER_S)
 
 
