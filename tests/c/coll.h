@@ -5,6 +5,13 @@
 #include "test.h"
 #include "ways.h"
 
+/* The next of the numbers that follow from `seed`, which all members draw alike from the same one. */
+__attribute__((unused))
+static unsigned next(unsigned *seed)
+{
+    return (*seed = *seed * 1664525u + 1013904223u) >> 8;
+}
+
 /* A layout of ints in memory: how a buffer's elements lie. Each element is `ints` ints. */
 struct layout {
     const char *name;

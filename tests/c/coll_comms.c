@@ -5,11 +5,6 @@
 
 enum { MANY = 300, TURNS = 400 };
 
-static unsigned next(unsigned *seed)
-{
-    return (*seed = *seed * 1664525u + 1013904223u) >> 8;
-}
-
 static void check_sum(MPI_Comm c, int word)
 {
     int rank, n, mine, sum = -1;

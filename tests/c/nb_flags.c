@@ -6,11 +6,6 @@
 
 enum { KINDS = 11, LONGEST = 3000 };
 
-static unsigned next(unsigned *seed)
-{
-    return (*seed = *seed * 1664525u + 1013904223u) >> 8;
-}
-
 /* One collective under way: its kind, root and length in ints, the same on all members, and its buffers. */
 struct call {
     int kind, root, n, turn;
@@ -101,7 +96,8 @@ static void many(MPI_Comm comm)
     for (int turn = 0; turn < TURNS; turn++) {
         int count = 1 + (int)(next(&common) % AT_ONCE);
         for (int i = 0; i < count; i++) {
-            calls[i] = (struct call){.kind = next(&common) % KINDS, .root = next(&common) % size, .n = length(&common), .turn = turn * 100 + i};
+            int kind = next(&common) % KINDS, root = next(&common) % size, n = length(&common);
+            calls[i] = (struct call){.kind = kind, .root = root, .n = n, .turn = turn * 100 + i};
             begin(&calls[i], comm);
             requests[i] = calls[i].request;
             if (next(&common) % 8 == 0) {

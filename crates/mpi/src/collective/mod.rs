@@ -150,8 +150,7 @@ impl CollectiveEngine {
     ) -> Option<Result<Handle>> {
         // With more ranks than cores, gather and scatter by flags are slower for short blocks
         // (`tuning::fits_rooted_shm` of `coll` has the same condition).
-        let is_rooted = matches!(pattern, BlockPattern::Gather { .. } | BlockPattern::Scatter { .. });
-        if is_rooted && self.cached.is_none_or(|cached| cached.tuning.model.load > 1.0) {
+        if pattern.is_rooted() && self.cached.is_none_or(|cached| cached.tuning.model.load > 1.0) {
             return None;
         }
         if !self.may_exchange(form) {

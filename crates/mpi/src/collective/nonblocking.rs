@@ -16,7 +16,7 @@ use super::shm_wait;
 use crate::comm::{Comm, CommRef};
 use crate::engine::flags::StepResult;
 use crate::engine::schedule_run::ScheduleRun;
-use crate::engine::shm::{OwnedStep, ShmCollective, mismatch_error};
+use crate::engine::shm::{OwnedStep, ShmCollective};
 use crate::engine::step_queue::{AfterTurn, StepQueue, Turn};
 use crate::engine::{CachedTuning, CallBuffers, CallForm, CollectiveEngine};
 use crate::process::Process;
@@ -98,7 +98,7 @@ impl FlagSteps {
             Some(peer) => Err(shm_wait::exited_error(process, peer)),
             None => match poll(flags) {
                 Some(result) => Ok(result),
-                None => match FlagSteps::find_lost(process, comm, flags) {
+                None => match flags.as_mut().and_then(|shm| shm_wait::find_lost(process, comm, shm)) {
                     Some(error) => Err(error),
                     None => return FlagPoll::InProgress,
                 },
@@ -112,15 +112,6 @@ impl FlagSteps {
             AfterTurn::Leave => comm.leave_flags(process),
         }
         FlagPoll::Ended(result)
-    }
-
-    /// Returns the error if a member has ended and has not left the step in progress. No further step can end then.
-    #[inline]
-    fn find_lost(process: &Process, comm: &Comm, flags: &mut Option<ShmCollective>) -> Option<Error> {
-        let shm = flags.as_mut()?;
-        let peer = shm_wait::lost_member(process, comm, shm)?;
-        shm.lost_process = Some(peer);
-        Some(shm_wait::exited_error(process, peer))
     }
 
     fn take_spare_run(comm: &Comm) -> ScheduleRun {
@@ -155,13 +146,8 @@ impl<P: FnMut(&mut ShmCollective) -> Option<StepResult> + Send> Task<TaskResult>
             FlagPoll::InProgress => return TaskStep::WaitsForBell,
             FlagPoll::Ended(result) => result,
         };
-        let result = result.and_then(|result| {
-            self.steps.process.counters().add(Counter::ShmSteps as usize, 1);
-            match result {
-                StepResult::Complete => Ok(()),
-                StepResult::Mismatch => Err(mismatch_error("collective", self.bytes)),
-            }
-        });
+        let process = self.steps.process;
+        let result = result.and_then(|result| shm_wait::count_step(process, result, "collective", self.bytes));
         TaskStep::Ended(TaskResult::of(result.map_err(|error| with_function_name(self.name, &error))))
     }
 

@@ -94,6 +94,12 @@ fn complete(
         Some(result) => result,
         None => wait(process, comm, shm, call, &mut phase, poll)?,
     };
+    count_step(process, result, call, bytes)
+}
+
+/// Counts a step that has ended, and returns its result for a call that passes `bytes` bytes.
+#[inline]
+pub fn count_step(process: &Process, result: StepResult, call: &str, bytes: u32) -> Result<()> {
     process.counters().add(Counter::ShmSteps as usize, 1);
     match result {
         StepResult::Complete => Ok(()),
@@ -133,9 +139,8 @@ fn wait(
             poll_interval = period[!process.has_operations() as usize];
         }
         let poll_lanes = turn > 0 && turn.is_multiple_of(poll_interval) || idle.is_armed();
-        if poll_lanes && let Some(peer) = lost_member(process, comm, shm) {
-            shm.lost_process = Some(peer);
-            return Err(exited_error(process, peer));
+        if poll_lanes && let Some(error) = find_lost(process, comm, shm) {
+            return Err(error);
         }
         if poll_lanes && process.lanes().progress_while_waiting(&mut idle, NO_LANE) {
             idle.restart_spin();
@@ -165,8 +170,16 @@ fn wait_peer_or_none(peer: Option<Peer>) -> hawser_job::WaitPeer {
     peer.map_or(hawser_job::WaitPeer::None, |peer| wait_peer(Some(peer)))
 }
 
+/// Returns the error if a member has ended and has not left the current step. No further step can end then.
+#[inline]
+pub fn find_lost(process: &Process, comm: &Comm, shm: &mut ShmCollective) -> Option<Error> {
+    let peer = lost_member(process, comm, shm)?;
+    shm.lost_process = Some(peer);
+    Some(exited_error(process, peer))
+}
+
 /// Returns a member that has ended and has not left the current step; `None` if there is none.
-pub fn lost_member(process: &Process, comm: &Comm, shm: &ShmCollective) -> Option<Peer> {
+fn lost_member(process: &Process, comm: &Comm, shm: &ShmCollective) -> Option<Peer> {
     let exit_log = process.segment().exit_log();
     if !exit_log.has_any() {
         return None;

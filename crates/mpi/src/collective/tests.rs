@@ -458,22 +458,7 @@ fn exchanged(shm: &mut ShmCollective, pattern: BlockPattern, place: RankAndSize,
         return received();
     }
     let one = BlockBuffer { count: 1, type_size: 8, dense: true };
-    let (all, in_place) = (BlockArray::regular(1, 8), false);
-    let call = match pattern {
-        BlockPattern::Allgather => CollectiveCall::Allgather { send: one, recv: all, in_place },
-        BlockPattern::Alltoall => CollectiveCall::Alltoall { send: all, recv: all, in_place },
-        BlockPattern::Gather { root } => CollectiveCall::Gather { root, send: one, recv: all, in_place },
-        BlockPattern::Scatter { root } => CollectiveCall::Scatter { root, send: all, recv: one, in_place },
-    };
-    let tuning = Tuning {
-        one_host: true,
-        hosts: None,
-        model: CostModel::SHARED_MEMORY,
-        limits: ScheduleLimits::DEFAULT,
-        forced: ForcedAlgorithms::NONE,
-    };
-    let mut schedule = Schedule::new();
-    assert_eq!(plan(&call, place, &tuning, &mut schedule), "host");
+    let schedule = planned(pattern, place, one, ScheduleLimits::DEFAULT.shm_step_bytes, false);
     let side = |buf: &BufferArg| UserBuffer::Uniform { at: buf.at, count: 1, datatype: datatype.clone() };
     let mut memory = RunMemory::default();
     (memory.send, memory.recv) = (side(&from), side(&into));
@@ -523,10 +508,9 @@ fn ranks_with_and_without_a_schedule_meet_in_one_exchange() {
     }
 }
 
-/// A member's plan of a call with equal blocks of `bytes` bytes, on a host whose steps have up to `limit` bytes.
-fn planned(pattern: BlockPattern, place: RankAndSize, bytes: u64, limit: u64, in_place: bool) -> Schedule {
-    let one = BlockBuffer { count: bytes, type_size: 1, dense: true };
-    let all = BlockArray::regular(bytes, 1);
+/// A member's plan of a call with blocks like `one`, on a host whose steps have up to `limit` bytes.
+fn planned(pattern: BlockPattern, place: RankAndSize, one: BlockBuffer, limit: u64, in_place: bool) -> Schedule {
+    let all = BlockArray::regular(one.count, one.type_size);
     let call = match pattern {
         BlockPattern::Allgather => CollectiveCall::Allgather { send: one, recv: all, in_place },
         BlockPattern::Alltoall => CollectiveCall::Alltoall { send: all, recv: all, in_place },
@@ -573,9 +557,9 @@ fn calls_without_a_schedule_are_one_exchange_of_their_plan() {
                     if u64::from(blocks.send_bytes()) > limit {
                         continue;
                     }
-                    let is_rooted = matches!(pattern, BlockPattern::Gather { .. } | BlockPattern::Scatter { .. });
-                    for in_place in [false, !is_rooted || rank == root] {
-                        let schedule = planned(pattern, place, bytes as u64, limit, in_place);
+                    for in_place in [false, !pattern.is_rooted() || rank == root] {
+                        let one = BlockBuffer { count: bytes as u64, type_size: 1, dense: true };
+                        let schedule = planned(pattern, place, one, limit, in_place);
                         let mut memory = RunMemory::default();
                         let context = format!("{pattern:?} of {bytes}, rank {rank} of {size}, {limit}, {in_place}");
                         let exchanges = schedule.rounds().filter(|round| !round.comms.is_empty()).count();

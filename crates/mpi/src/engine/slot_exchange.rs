@@ -207,6 +207,12 @@ pub enum BlockPattern {
     Scatter { root: u32 },
 }
 
+impl BlockPattern {
+    pub fn is_rooted(&self) -> bool {
+        matches!(self, BlockPattern::Gather { .. } | BlockPattern::Scatter { .. })
+    }
+}
+
 /// The data of a short call with equal blocks.
 pub struct EqualBlocks {
     pattern: BlockPattern,
@@ -255,10 +261,7 @@ impl EqualBlocks {
         };
         let blocks = EqualBlocks { pattern, rank_and_size: place, bytes, send, recv };
         // A block that is longer may be planned with messages (`ALWAYS_SHM_BYTES`).
-        let max_bytes = match pattern {
-            BlockPattern::Allgather | BlockPattern::Alltoall => ONE_STEP_BYTES,
-            BlockPattern::Gather { .. } | BlockPattern::Scatter { .. } => ALWAYS_SHM_BYTES,
-        };
+        let max_bytes = if pattern.is_rooted() { ALWAYS_SHM_BYTES } else { ONE_STEP_BYTES };
         let is_short = bytes as u64 <= max_bytes && (bytes * all) as u64 <= ONE_STEP_BYTES;
         (fits && is_short && !blocks.is_aliased()).then_some(blocks)
     }
