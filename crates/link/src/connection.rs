@@ -204,8 +204,8 @@ impl Connection {
         self.next_message
     }
 
-    pub fn has_delivered(&self, before: Seq) -> bool {
-        self.reassembly.has_delivered(before)
+    pub fn expected_message(&self) -> Seq {
+        self.reassembly.expected()
     }
 
     /// Slots of `send_pool` that hold frames for the peer.

@@ -243,9 +243,15 @@ impl Endpoint {
         Some(self.connections.get(peer)?.next_message())
     }
 
+    /// The number of the peer's message that is delivered next: all messages with lower numbers were delivered. None if
+    /// there is no connection.
+    pub fn expected_message(&self, peer: u32) -> Option<Seq> {
+        Some(self.connections.get(peer)?.expected_message())
+    }
+
     /// Whether all messages of a peer with numbers below `before` were delivered; false if there is no connection.
     pub fn has_delivered(&self, peer: u32, before: Seq) -> bool {
-        self.connections.get(peer).is_some_and(|connection| connection.has_delivered(before))
+        self.expected_message(peer).is_some_and(|expected| before.is_at_or_before(expected))
     }
 
     /// Begins to open a path, if there is none with this path id yet. If this rank has too many paths, none is opened

@@ -118,9 +118,9 @@ impl Reassembly {
         self.buffered.is_empty()
     }
 
-    /// Whether all messages with numbers below `before` were delivered.
-    pub fn has_delivered(&self, before: Seq) -> bool {
-        before.is_at_or_before(self.expected)
+    /// The number of the message that is delivered next: all messages with lower numbers were delivered.
+    pub fn expected(&self) -> Seq {
+        self.expected
     }
 
     /// Whether there is enough memory for a peer that received STOP to continue (P20).

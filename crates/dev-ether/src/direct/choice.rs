@@ -1,11 +1,12 @@
 //! Chooses whether eager messages to a peer go as direct packets or by link, for each class of lengths, from what the
 //! traffic itself takes.
 //!
-//! In a trial the two methods take turns. A turn counts by the time from its first message to the next turn's, for each
-//! byte; a method counts by its best turn, because the kernel may take a core away for longer than a turn lasts. The
-//! method that takes less time carries the class until the next trial, which comes later each time the same method
-//! wins. Both ends of a connection have trials at the same time, as in a ping-pong: so the two ends take turns in
-//! different orders, in which each method of one end meets each method of the other.
+//! In a trial the two methods take turns. A turn lasts for a number of bytes, or until the peer has answered a number
+//! of times: then no bytes that are under way make it seem shorter. It counts by the time from its first message to the
+//! next turn's, for each byte; a method counts by its best turn, because the kernel may take a core away for longer
+//! than a turn lasts. The method that takes less time carries the class until the next trial, which comes later each
+//! time the same method wins. Both ends of a connection have trials at the same time, as in a ping-pong: so the two
+//! ends take turns in different orders, in which each method of one end meets each method of the other.
 //!
 //! The module sends nothing, and reads no clock. Used by `direct`; uses a limit of `sender`.
 
@@ -34,9 +35,15 @@ impl EagerMethod {
 const CLASS_ENDS: [usize; 3] = [8 << 10, 32 << 10, 128 << 10];
 pub const CLASSES: usize = CLASS_ENDS.len() + 1;
 
-/// The length of a turn, in bytes. A program may hand over many messages at once, which takes less time than they need;
-/// but no more than its credit for eager messages, which has this number of bytes by default. So a turn waits for some.
+/// The maximum length of a turn, in bytes. A program may hand over many messages at once, which takes less time than
+/// they need; but no more than its credit for eager messages, which has this number of bytes by default. So a turn
+/// waits for some.
 const TURN_BYTES: u64 = RETAINED_MAX_BYTES as u64;
+
+/// The maximum length of a turn, in answers: messages that are the first ones after a message of the peer. In a
+/// ping-pong of messages of 4 KiB, a turn of TURN_BYTES would be 1024 messages long, and a trial 70 ms; with this
+/// number it takes 3 ms.
+const TURN_ANSWERS: u32 = 32;
 
 /// The methods of a trial's turns, for the end with the lower rank and for the other one: each pair of methods occurs
 /// twice.
@@ -50,10 +57,18 @@ const ORDERS: [[EagerMethod; TURNS]; 2] = {
 /// system in one run differ by 2 to 5 %.
 const BETTER_PERCENT: u64 = 95;
 
+/// The percentage of the present method's time above which another method is given up after half of a trial. Over
+/// Ethernet of MTU 1500, link takes 150 to 180 at 32 to 64 KiB.
+const HOPELESS_PERCENT: u64 = 125;
+
 /// The number of bytes between two trials: at first, and at most.
 const RETRIAL_BYTES: u64 = 256 << 20;
 const RETRIAL_BYTES_MAX: u64 = 64 << 30;
 const _: () = assert!(8 * TURNS as u64 * TURN_BYTES <= RETRIAL_BYTES && RETRIAL_BYTES < RETRIAL_BYTES_MAX);
+
+/// The next trial comes so late that what the worse method takes longer in it is at most one part in this number of the
+/// time between. A program that finds link to take twice as long in every ninth message would lose a tenth.
+const COST_PARTS: u64 = 100;
 
 /// The choices for one peer.
 pub struct EagerChoice {
@@ -67,11 +82,13 @@ impl EagerChoice {
         EagerChoice { order: usize::from(me > peer), classes: std::array::from_fn(|_| ClassChoice::new()) }
     }
 
-    /// Chooses the method for the next message, which has `len` bytes. `number` differs from that of the message
-    /// before: if it does not, the same message is tried again.
-    pub fn choose(&mut self, len: usize, number: MessageNumber, now_ns: u64) -> EagerMethod {
+    /// Chooses the method for the next message, which has `len` bytes. If `counts.sent` does not differ from that of
+    /// the message before, the same message is tried again.
+    pub fn choose(&mut self, len: usize, counts: MessageCounts, now_ns: u64) -> EagerMethod {
         let class = &mut self.classes[class_of(len)];
-        if class.last.replace(number) != Some(number) {
+        let last = class.last.replace(counts);
+        if last.is_none_or(|last| last.sent != counts.sent) {
+            class.answers += u32::from(last.is_some_and(|last| last.received != counts.received));
             class.count(len as u64, &ORDERS[self.order], now_ns);
         }
         class.method(&ORDERS[self.order])
@@ -83,8 +100,12 @@ impl EagerChoice {
     }
 }
 
-/// Identifies a message to a peer: the numbers of link messages and direct packets before it.
-pub type MessageNumber = (u32, u64);
+/// The messages between a rank and a peer until now: link messages, modulo 2^32, and direct packets.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct MessageCounts {
+    pub sent: (u32, u64),
+    pub received: (u32, u64),
+}
 
 /// Returns the greatest length of a class, in bytes; None for the last class.
 pub fn class_end(class: usize) -> Option<usize> {
@@ -95,19 +116,34 @@ fn class_of(len: usize) -> usize {
     CLASS_ENDS.iter().position(|&end| len <= end).unwrap_or(CLASS_ENDS.len())
 }
 
+/// The results of a trial for one method.
+#[derive(Clone, Copy)]
+struct Shown {
+    /// The time for each TURN_BYTES in its best turn, in ns; u64::MAX before its first turn has ended.
+    best_ns: u64,
+    /// The bytes of its turns.
+    bytes: u64,
+}
+
+impl Shown {
+    const NOTHING: Shown = Shown { best_ns: u64::MAX, bytes: 0 };
+}
+
 /// The choice for one class.
 struct ClassChoice {
-    last: Option<MessageNumber>,
+    /// The counts at the last message of the class.
+    last: Option<MessageCounts>,
     winner: EagerMethod,
     /// Whether a trial has ended.
     is_found: bool,
     /// The number of the turn in progress; TURNS: no trial is in progress.
     turn: usize,
-    /// When the turn began, and the bytes in it.
+    /// When the turn began, and the bytes and answers in it.
     began_ns: u64,
     bytes: u64,
-    /// The time for each TURN_BYTES in the best turn of each method, in ns; u64::MAX before its first turn has ended.
-    best: [u64; 2],
+    answers: u32,
+    /// The results of the trial for each method.
+    shown: [Shown; 2],
     /// The bytes until the next trial, and those between the last one and that.
     left_bytes: u64,
     retrial_bytes: u64,
@@ -122,7 +158,8 @@ impl ClassChoice {
             turn: 0,
             began_ns: 0,
             bytes: 0,
-            best: [u64::MAX; 2],
+            answers: 0,
+            shown: [Shown::NOTHING; 2],
             left_bytes: 0,
             retrial_bytes: RETRIAL_BYTES,
         }
@@ -139,36 +176,58 @@ impl ClassChoice {
             if self.left_bytes > 0 {
                 return;
             }
-            (self.turn, self.bytes, self.best) = (0, 0, [u64::MAX; 2]);
-        } else if self.bytes >= TURN_BYTES {
+            (self.turn, self.bytes, self.shown) = (0, 0, [Shown::NOTHING; 2]);
+        } else if self.bytes >= TURN_BYTES || self.answers > TURN_ANSWERS {
             self.end_turn(order, now_ns);
         }
         if self.bytes == 0 {
-            self.began_ns = now_ns;
+            (self.began_ns, self.answers) = (now_ns, 0);
         }
         self.bytes += len;
     }
 
     fn end_turn(&mut self, order: &[EagerMethod; TURNS], now_ns: u64) {
         let ns = u128::from(now_ns.saturating_sub(self.began_ns)) * u128::from(TURN_BYTES) / u128::from(self.bytes);
-        let best = &mut self.best[order[self.turn] as usize];
-        *best = (*best).min(u64::try_from(ns).unwrap_or(u64::MAX));
+        let shown = &mut self.shown[order[self.turn] as usize];
+        shown.best_ns = shown.best_ns.min(u64::try_from(ns).unwrap_or(u64::MAX));
+        shown.bytes += self.bytes;
         (self.turn, self.bytes) = (self.turn + 1, 0);
-        if self.turn == TURNS {
+        if self.turn == TURNS || self.turn == TURNS / 2 && self.is_other_hopeless() {
             self.end_trial();
         }
     }
 
+    /// Returns whether the method that does not carry the class has taken so much more time that no more turns are
+    /// worth it. Interrupted turns may have this effect too; then the better method waits for the next trial.
+    fn is_other_hopeless(&self) -> bool {
+        let [present, other] = self.best_ns();
+        other * 100 > present * u128::from(HOPELESS_PERCENT)
+    }
+
+    /// The times of the method that carries the class and of the other one, in ns for each TURN_BYTES.
+    fn best_ns(&self) -> [u128; 2] {
+        [self.winner, self.winner.other()].map(|method| u128::from(self.shown[method as usize].best_ns))
+    }
+
     fn end_trial(&mut self) {
-        let other = self.winner.other();
-        let best_ns = |method: EagerMethod| u128::from(self.best[method as usize]);
-        let is_beaten = best_ns(other) * 100 < best_ns(self.winner) * u128::from(BETTER_PERCENT);
+        let [present, other] = self.best_ns();
+        let is_beaten = other * 100 < present * u128::from(BETTER_PERCENT);
         if is_beaten {
-            self.winner = other;
+            self.winner = self.winner.other();
         }
         let is_kept = self.is_found && !is_beaten;
-        self.retrial_bytes = if is_kept { (self.retrial_bytes * 2).min(RETRIAL_BYTES_MAX) } else { RETRIAL_BYTES };
+        self.retrial_bytes = if is_kept { self.retrial_bytes.saturating_mul(2) } else { RETRIAL_BYTES };
+        self.retrial_bytes = self.retrial_bytes.max(self.bytes_that_pay_a_trial()).min(RETRIAL_BYTES_MAX);
         (self.is_found, self.turn, self.left_bytes) = (true, TURNS, self.retrial_bytes);
+    }
+
+    /// Returns how many bytes take COST_PARTS times as long as the turns of the worse method in the trial that ends
+    /// took longer than the same bytes by the better one.
+    fn bytes_that_pay_a_trial(&self) -> u64 {
+        let [better_ns, worse_ns] = self.best_ns();
+        let worse_bytes = u128::from(self.shown[self.winner.other() as usize].bytes);
+        let bytes = worse_ns.saturating_sub(better_ns) * worse_bytes * u128::from(COST_PARTS) / better_ns.max(1);
+        u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 }
 
@@ -186,7 +245,7 @@ mod tests {
     ) -> Vec<EagerMethod> {
         let next = |at| {
             clock.0 += 1;
-            let method = choice.choose(len, (clock.0, 0), clock.1);
+            let method = choice.choose(len, MessageCounts { sent: (clock.0, 0), ..Default::default() }, clock.1);
             clock.1 += ns(at, method);
             method
         };
@@ -201,15 +260,27 @@ mod tests {
     fn the_method_that_takes_less_time_wins_and_the_other_is_tried_ever_more_seldom() {
         for (direct, link, best) in [(10_000, 15_000, Direct), (15_000, 10_000, Link), (10_000, 9_800, Direct)] {
             let (mut choice, mut clock) = (EagerChoice::new(0, 1), (0, 0));
-            let methods = send(&mut choice, &mut clock, (16 << 10, 800_000), of(direct, link));
-            let tried: Vec<usize> =
-                (0..methods.len()).filter(|&at| methods[at] != best && (at == 0 || methods[at - 1] == best)).collect();
-            // A trial has four turns of each method.
-            let trials: Vec<usize> = tried.iter().copied().step_by(4).collect();
-            assert!(trials.len() >= 4 && methods[methods.len() - 1] == best, "{trials:?}");
+            let methods = send(&mut choice, &mut clock, (16 << 10, 1_000_000), of(direct, link));
+            // The turns of a trial have 256 messages; between two trials are many more. The first trial begins at once.
+            let is_trial = |&at: &usize| methods[at] != best && !methods[at - 1000..at].iter().any(|&to| to != best);
+            let trials: Vec<usize> = (4000..methods.len()).filter(is_trial).collect();
+            assert!(trials.len() >= 2 && methods[methods.len() - 1] == best, "{trials:?}");
             let gaps: Vec<usize> = trials.windows(2).map(|pair| pair[1] - pair[0]).collect();
             assert!(gaps.windows(2).all(|pair| pair[1] > pair[0] + pair[0] / 2), "{gaps:?}");
             assert_eq!(choice.found(), [None, Some(best), None, None]);
+        }
+    }
+
+    #[test]
+    fn later_trials_cost_one_percent_at_most() {
+        for (direct, link) in [(10_000, 11_000), (10_000, 22_000), (80_000, 10_000)] {
+            let (mut choice, mut clock) = (EagerChoice::new(0, 1), (0, 0));
+            let best_ns = direct.min(link);
+            send(&mut choice, &mut clock, (16 << 10, 3000), of(direct, link));
+            let began_ns = clock.1;
+            let methods = send(&mut choice, &mut clock, (16 << 10, 1_000_000), of(direct, link));
+            assert!(methods.iter().any(|&method| of(direct, link)(0, method) > best_ns), "no second trial");
+            assert!(clock.1 - began_ns <= 1_000_000 * best_ns * 101 / 100, "{direct} {link}");
         }
     }
 
@@ -240,12 +311,31 @@ mod tests {
         for (direct, link, best) in [(10_000, 15_000, Direct), (15_000, 10_000, Link)] {
             let mut ends = [EagerChoice::new(3, 7), EagerChoice::new(7, 3)];
             let mut now_ns = 0;
-            for number in 0..4000 {
+            for number in 0..600 {
                 for end in &mut ends {
-                    now_ns += of(direct, link)(0, end.choose(16 << 10, (number, 0), now_ns));
+                    let counts = MessageCounts { sent: (number, 0), received: (number, 0) };
+                    now_ns += of(direct, link)(0, end.choose(16 << 10, counts, now_ns));
                 }
             }
             assert_eq!(ends.map(|end| end.found()[1]), [Some(best); 2]);
+        }
+    }
+
+    /// A method that takes much longer than the present one is given up after its second turn; in a ping-pong a turn
+    /// has TURN_ANSWERS messages.
+    #[test]
+    fn a_trial_of_a_hopeless_method_in_a_ping_pong_is_short() {
+        for (link, turns) in [(20_000, 2), (11_000, 4)] {
+            let mut choice = EagerChoice::new(0, 1);
+            let mut now_ns = 0;
+            let mut next = |number| {
+                let counts = MessageCounts { sent: (number, 0), received: (0, number.into()) };
+                let method = choice.choose(4 << 10, counts, now_ns);
+                now_ns += of(10_000, link)(0, method);
+                method
+            };
+            let tried = (0..5000).map(&mut next).filter(|&method| method == Link).count();
+            assert_eq!(tried, turns * (TURN_ANSWERS as usize + 1));
         }
     }
 
@@ -253,7 +343,8 @@ mod tests {
     fn a_message_that_is_tried_again_counts_once() {
         let (mut choice, mut clock) = (EagerChoice::new(0, 1), (0, 0));
         for _ in 0..10_000 {
-            assert_eq!(choice.choose(16 << 10, (7, 7), clock.1), Direct);
+            let counts = MessageCounts { sent: (7, 7), ..Default::default() };
+            assert_eq!(choice.choose(16 << 10, counts, clock.1), Direct);
             clock.1 += 1000;
         }
         assert_eq!(

@@ -37,7 +37,7 @@ pub use wire::CHANNEL;
 use crate::message::{PacketMessage, class_of};
 use crate::port::PortId;
 use crate::ports::PortSet;
-use choice::{CLASSES, EagerChoice, EagerMethod};
+use choice::{CLASSES, EagerChoice, EagerMethod, MessageCounts};
 use hawser_base::{Peer, UserMem};
 use hawser_device::{Header, PayloadSource, PayloadView};
 use hawser_link::frame::{JobKey, PeerPair};
@@ -375,8 +375,12 @@ impl DirectConnections {
         let connections = self.peer_connections(peer);
         let (sender, Some((port, slot))) = (&mut connections.sender, connections.sender_at) else { return false };
         let next_message = endpoint.next_message(peer);
-        let number = (next_message.map_or(0, |number| number.0), sender.sent_packets());
-        let method = connections.choice.choose(rest.len(), number, now_ns);
+        let count = |number: Option<Seq>| number.map_or(0, |number| number.0);
+        let counts = MessageCounts {
+            sent: (count(next_message), sender.sent_packets()),
+            received: (count(endpoint.expected_message(peer)), connections.order.delivered()),
+        };
+        let method = connections.choice.choose(rest.len(), counts, now_ns);
         if method == EagerMethod::Link || !sender.may_send_packet(rest.len()) {
             return false;
         }

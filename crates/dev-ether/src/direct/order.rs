@@ -91,6 +91,11 @@ pub enum Arrival {
 }
 
 impl DirectOrder {
+    /// The number of direct packets that were delivered.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
     /// Records that a direct packet was delivered.
     pub fn record_delivered(&mut self) {
         self.delivered += 1;
