@@ -1,10 +1,11 @@
-//! The configuration of this device: the device names that the user gave (`device::DeviceName`), and HAWSER_PORT_RANGE.
+//! The configuration of this device: the device names that the user gave (`device::DeviceName`), HAWSER_PORT_RANGE
+//! and HAWSER_TCP_CONGESTION.
 //!
 //! HAWSER_PORT and HAWSER_RAILS are lists of methods and of adapters. They are converted into device names, one for
 //! each method on each adapter. Used by `node`, which reads names, by `open`, and by `info`, for which mpiexec
 //! carries the texts to other hosts; uses `rails` and `port`.
 
-use crate::port::{FLOWS_MAX, PORT_RANGE, PortRange};
+use crate::port::{CongestionChoice, FLOWS_MAX, PORT_RANGE, PortRange, TCP_CONGESTION};
 use crate::port_list;
 use crate::rails::{InterfaceFilter, RAILS};
 use hawser_base::param::{Param, ParamKind, ReadTime};
@@ -42,7 +43,7 @@ pub static CRC: Param = Param {
 };
 
 /// The parameters of this crate.
-pub static PARAMS: &[&Param] = &[&PORT, &RAILS, &PORT_RANGE, &CRC];
+pub static PARAMS: &[&Param] = &[&PORT, &RAILS, &PORT_RANGE, &CRC, &TCP_CONGESTION];
 
 /// A method by which a port hands frames to the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -141,6 +142,7 @@ pub struct EtherConfig {
     pub named: Vec<Method>,
     pub interfaces: InterfaceFilter,
     pub range: PortRange,
+    pub congestion: CongestionChoice,
     adapters: Vec<AdapterMethods>,
     /// The setting HAWSER_DEVICES, if the user has given device names and not the two lists.
     devices_setting: Option<String>,
@@ -194,6 +196,11 @@ impl EtherConfig {
     /// Reads the configuration. `text` returns the value of each parameter; `device_names` are the names of this
     /// device that the user has given.
     pub fn from_params(text: impl Fn(&Param) -> String, device_names: &[DeviceName]) -> Result<EtherConfig> {
+        let congestion = CongestionChoice::from_text(&text(&TCP_CONGESTION))?;
+        EtherConfig::of_ports(&text, device_names).map(|config| EtherConfig { congestion, ..config })
+    }
+
+    fn of_ports(text: impl Fn(&Param) -> String, device_names: &[DeviceName]) -> Result<EtherConfig> {
         let (port, rails, range) = (text(&PORT), text(&RAILS), text(&PORT_RANGE));
         if device_names.is_empty() {
             return EtherConfig::parse(&port, &rails, &range);
@@ -229,6 +236,7 @@ impl EtherConfig {
             named: Method::ALL.into_iter().filter(is_named).collect(),
             interfaces: InterfaceFilter::union_of(adapters.iter().map(|adapter| &adapter.filter)),
             range: PortRange::from_text(range)?,
+            congestion: CongestionChoice::Auto,
             adapters,
             devices_setting,
         })

@@ -125,7 +125,10 @@ impl RailAttempts<'_> {
         Ok(match method {
             Method::XdpUdp => Box::new(XdpUdpPort::open(self.queues()?, interface, local, reserve_range()?, nth)?),
             Method::PacketUdp => Box::new(PacketUdpPort::open(interface, local, reserve_range()?, nth)?),
-            Method::Stream => Box::new(StreamPort::open(interface, local, range, nth, rank.credentials.clone())?),
+            Method::Stream => {
+                let port = StreamPort::open(interface, local, range, nth, rank.credentials.clone())?;
+                Box::new(port.with_congestion(self.config.congestion.clone()))
+            }
             _ => Box::new(UdpPort::open(interface, local, range, nth)?),
         })
     }

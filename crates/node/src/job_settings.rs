@@ -66,6 +66,7 @@ mod tests {
             "HAWSER_RAILS",
             "HAWSER_PORT_RANGE",
             "HAWSER_CRC",
+            "HAWSER_TCP_CONGESTION",
         ];
         let must_not = ["HAWSER_CHECK", "HAWSER_EAGER", "HAWSER_WINDOW", "HAWSER_PACKET"];
         for param in all() {

@@ -15,6 +15,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 /// The maximum number of pieces that one call sends: the array that describes them lies on the stack.
 pub const PIECES_MAX: usize = 64;
 
+/// The length of the name of a congestion control with the zero behind it: linux/tcp.h, TCP_CA_NAME_MAX.
+const CONGESTION_NAME_BYTES: usize = 16;
+
 pub struct TcpListener(CheckedFd);
 
 pub struct TcpStream(CheckedFd);
@@ -68,8 +71,13 @@ impl TcpListener {
 
 impl TcpStream {
     /// Begins to connect from `from` (port 0: any), by one interface, to `to`; `take_error` returns the result later.
-    /// Bytes are sent without delay (TCP_NODELAY).
-    pub fn connect(from: &SocketAddr, to: &SocketAddr, interface: &str) -> io::Result<TcpStream> {
+    /// Bytes are sent without delay (TCP_NODELAY). `adjust` may set options before.
+    pub fn connect(
+        from: &SocketAddr,
+        to: &SocketAddr,
+        interface: &str,
+        adjust: impl FnOnce(&TcpStream),
+    ) -> io::Result<TcpStream> {
         let fd = sockopt::socket(inet::family(to), libc::SOCK_STREAM, 0)?;
         sockopt::enable(fd.as_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY)?;
         // Without this the routes choose the interface. They also do so if this process may not bind to an interface.
@@ -78,12 +86,14 @@ impl TcpStream {
         // many connections as there are ports.
         let _ = sockopt::enable(fd.as_fd(), libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
         inet::bind(fd.as_fd(), from)?;
+        let stream = TcpStream(CheckedFd::new(fd));
+        adjust(&stream);
         let raw = Sockaddr::new(to);
         // SAFETY: a valid address of that length. The call is not restarted: an interrupted connect continues by
         // itself.
-        match checked(unsafe { libc::connect(fd.as_raw_fd(), raw.as_ptr(), raw.len()) }) {
+        match checked(unsafe { libc::connect(stream.0.as_raw_fd(), raw.as_ptr(), raw.len()) }) {
             Err(error) if !matches!(error.raw_os_error(), Some(libc::EINPROGRESS | libc::EINTR)) => Err(error),
-            _ => Ok(TcpStream(CheckedFd::new(fd))),
+            _ => Ok(stream),
         }
     }
 
@@ -189,6 +199,19 @@ impl TcpStream {
         (info.tcpi_unacked > 0 && info.tcpi_retransmits > 0).then_some(info.tcpi_rto)
     }
 
+    /// Returns the name of the congestion control; None if the kernel does not tell.
+    pub fn congestion_control(&self) -> Option<String> {
+        let mut name = [0_u8; CONGESTION_NAME_BYTES];
+        let len = sockopt::fill(self.as_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION, &mut name).ok()?;
+        let end = name[..len].iter().position(|&byte| byte == 0).unwrap_or(len);
+        Some(String::from_utf8_lossy(&name[..end]).into_owned())
+    }
+
+    /// Sets the congestion control. Error: the kernel does not have it, or does not allow it to this process.
+    pub fn set_congestion_control(&self, name: &str) -> io::Result<()> {
+        set_congestion_control(self.as_fd(), name)
+    }
+
     /// Sets the size of the send buffer, which limits the bytes that were given to the kernel and that the peer has
     /// not acknowledged. The kernel sets twice `bytes`, because it counts its own overhead, too (socket(7)).
     pub fn set_send_buffer(&self, bytes: i32) {
@@ -211,6 +234,20 @@ impl TcpStream {
     }
 }
 
+/// Checks that the kernel allows the congestion control to this process.
+pub fn check_congestion_control(name: &str) -> io::Result<()> {
+    let socket = sockopt::socket(libc::AF_INET, libc::SOCK_STREAM, 0)?;
+    set_congestion_control(socket.as_fd(), name)
+}
+
+fn set_congestion_control(fd: BorrowedFd, name: &str) -> io::Result<()> {
+    let mut bytes = [0_u8; CONGESTION_NAME_BYTES];
+    // The kernel would cut a longer name, and might find another control.
+    let room = bytes[..CONGESTION_NAME_BYTES - 1].get_mut(..name.len());
+    room.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))?.copy_from_slice(name.as_bytes());
+    sockopt::set(fd, libc::IPPROTO_TCP, libc::TCP_CONGESTION, &bytes)
+}
+
 fn none_if_would_block(result: io::Result<i64>) -> io::Result<Option<usize>> {
     match result {
         Ok(bytes) => Ok(Some(bytes as usize)),
@@ -228,7 +265,7 @@ mod tests {
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
         let listener = TcpListener::bind(&any).unwrap();
         assert!(listener.accept().unwrap().is_none());
-        let client = TcpStream::connect(&any, &listener.local().unwrap(), "lo").unwrap();
+        let client = TcpStream::connect(&any, &listener.local().unwrap(), "lo", |_| {}).unwrap();
         let server = loop {
             if let Some(server) = listener.accept().unwrap() {
                 break server;
@@ -253,7 +290,7 @@ mod tests {
     fn pauses_are_limited_where_the_kernel_can_and_there_are_none_where_all_is_acknowledged() {
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
         let listener = TcpListener::bind(&any).unwrap();
-        let client = TcpStream::connect(&any, &listener.local().unwrap(), "lo").unwrap();
+        let client = TcpStream::connect(&any, &listener.local().unwrap(), "lo", |_| {}).unwrap();
         let limit_ms = || sockopt::get(client.as_fd(), libc::IPPROTO_TCP, 44);
         match limit_ms() {
             Ok(before) => assert!(client.set_max_rto(1_500) && before > 1_500 && limit_ms().unwrap() == 1_500),
@@ -269,7 +306,7 @@ mod tests {
     fn nobody_there_is_an_error_number() {
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
         let gone = TcpListener::bind(&any).unwrap().local().unwrap();
-        let number = match TcpStream::connect(&any, &gone, "lo") {
+        let number = match TcpStream::connect(&any, &gone, "lo", |_| {}) {
             Ok(stream) => loop {
                 if let Err(error) = stream.send([&b"x"[..]]) {
                     break error.raw_os_error();

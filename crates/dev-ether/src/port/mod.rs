@@ -29,6 +29,7 @@ pub use packet::{FanoutSocket, PacketPort};
 pub use packet_udp::PacketUdpPort;
 pub use range::{PORT_RANGE, PortRange};
 pub use send_error::FrameSendError;
+pub use stream::{CongestionChoice, TCP_CONGESTION};
 pub use stream::{ConnectionKind, GREETING_BYTES, Greeting, PortId, RankCredentials, StreamPort, split_stream_frames};
 pub use udp::UdpPort;
 pub use xdp::XdpPort;

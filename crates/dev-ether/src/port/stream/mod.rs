@@ -10,9 +10,10 @@
 //! its descriptors.
 //!
 //! `outbound` sends, `inbound` receives, `greeting` is the beginning of a connection, `framing` the form of frames in
-//! it, and `inbound_table` decides which inbound connections are kept. This file has the slots of all connections and
-//! the epoll set for their events.
+//! it, `inbound_table` decides which inbound connections are kept, and `congestion` which congestion control TCP has.
+//! This file has the slots of all connections and the epoll set for their events.
 
+mod congestion;
 mod framing;
 mod greeting;
 mod inbound;
@@ -22,6 +23,8 @@ mod outbound;
 use super::address::{socket_address, with_scope};
 use super::send_error::FOREIGN_KIND;
 use super::{FramePort, FrameSendError, PortAddress, PortDrops, PortRange, SYSCALL_POLL_INTERVAL};
+use congestion::PacedControl;
+pub use congestion::{CongestionChoice, TCP_CONGESTION};
 use framing::FRAME_MAX_BYTES;
 pub use greeting::{ConnectionKind, GREETING_BYTES, Greeting, PortId, RankCredentials};
 use hawser_os::clock;
@@ -74,6 +77,8 @@ struct MessageConnection {
     stream: TcpStream,
     /// The rest of the greeting that TCP has not accepted yet.
     unsent_greeting: Vec<u8>,
+    /// The congestion control that was replaced, until the connection is established.
+    replaced: Option<PacedControl>,
     watched_for: Interest,
     /// Whether it is in the list `ready`.
     is_ready: bool,
@@ -96,6 +101,7 @@ pub struct StreamPort {
     interface: String,
     is_bound: bool,
     credentials: RankCredentials,
+    congestion: CongestionChoice,
     /// The index of this port in its rank's business card.
     port_index: u8,
     /// The peer's port to which the next frames are sent.
@@ -146,6 +152,7 @@ impl StreamPort {
             interface: interface.name.clone(),
             is_bound: can_bind(local, &interface.name),
             credentials,
+            congestion: CongestionChoice::Auto,
             port_index: 0,
             peer: PortId { rank: u32::MAX, index: 0 },
             connection_count: 0,
@@ -166,6 +173,11 @@ impl StreamPort {
         })
     }
 
+    /// Sets the choice of the congestion control for the connections that it will open; Auto without this call.
+    pub fn with_congestion(self, congestion: CongestionChoice) -> StreamPort {
+        StreamPort { congestion, ..self }
+    }
+
     /// Sets its index in its rank's business card, which greetings carry. Call it before anything is sent.
     pub fn set_port_index(&mut self, port_index: u8) {
         self.port_index = port_index;
@@ -177,13 +189,15 @@ impl StreamPort {
         Greeting { kind, from, number }.encode(to, &self.credentials.key)
     }
 
-    /// Begins to connect to the address `to`.
-    fn connect(&self, to: &SocketAddr) -> Result<TcpStream, FrameSendError> {
-        let stream =
-            TcpStream::connect(&self.from, to, &self.interface).map_err(|error| FrameSendError::from_io(&error))?;
+    /// Begins to connect to the address `to`. Returns the connection, and the congestion control that was replaced.
+    fn connect(&self, to: &SocketAddr) -> Result<(TcpStream, Option<PacedControl>), FrameSendError> {
+        let mut replaced = None;
+        let adjust = |socket: &TcpStream| replaced = self.congestion.prepare(socket);
+        let stream = TcpStream::connect(&self.from, to, &self.interface, adjust)
+            .map_err(|error| FrameSendError::from_io(&error))?;
         // If the kernel has no such limit, `reset_stalled` ends the connection.
         stream.set_max_rto(RTO_MAX_MS);
-        Ok(stream)
+        Ok((stream, replaced))
     }
 
     /// Returns the slot of the connection to `to`, which is opened if there is none.
@@ -208,11 +222,12 @@ impl StreamPort {
             }
             None => {}
         }
-        let stream = self.connect(&to)?;
+        let (stream, replaced) = self.connect(&to)?;
         let slot = self.allocate_slot(&stream, Interest::Write).map_err(|error| FrameSendError::from_io(&error))?;
         self.connection_count += 1;
         let greeting = self.encoded_greeting(ConnectionKind::Frames, self.peer, self.connection_count);
-        self.connections[slot] = Some(StreamConnection::Out(OutboundConnection::new(stream, target, &greeting)));
+        self.connections[slot] =
+            Some(StreamConnection::Out(OutboundConnection::new(stream, target, &greeting, replaced)));
         self.outbound.insert(target, OutboundState::Connected(slot));
         Ok(slot)
     }
@@ -412,11 +427,12 @@ impl StreamPort {
     pub fn connect_direct(&mut self, to: &PortAddress, peer: PortId, number: u32) -> Result<usize, FrameSendError> {
         let PortAddress::Tcp(to) = *to else { return Err(FOREIGN_KIND) };
         let to = with_scope(to, self.scope);
-        let stream = self.connect(&to)?;
+        let (stream, replaced) = self.connect(&to)?;
         stream.abort_on_close();
         let slot = self.allocate_slot(&stream, Interest::Write).map_err(|error| FrameSendError::from_io(&error))?;
         let unsent_greeting = self.encoded_greeting(ConnectionKind::Messages, peer, number).to_vec();
-        let direct = MessageConnection { stream, unsent_greeting, watched_for: Interest::Write, is_ready: false };
+        let direct =
+            MessageConnection { stream, unsent_greeting, replaced, watched_for: Interest::Write, is_ready: false };
         self.connections[slot] = Some(StreamConnection::Messages(direct));
         Ok(slot)
     }
@@ -427,8 +443,13 @@ impl StreamPort {
             unreachable!("its greeting was just read")
         };
         let stream = incoming.into_stream();
-        let direct =
-            MessageConnection { stream, unsent_greeting: Vec::new(), watched_for: Interest::Read, is_ready: false };
+        let direct = MessageConnection {
+            stream,
+            unsent_greeting: Vec::new(),
+            replaced: None,
+            watched_for: Interest::Read,
+            is_ready: false,
+        };
         self.connections[slot] = Some(StreamConnection::Messages(direct));
         self.accepted_direct.push((slot, greeting.from.rank, greeting.number));
     }
@@ -474,7 +495,7 @@ impl StreamPort {
 }
 
 impl MessageConnection {
-    /// Sends the greeting, as far as TCP takes it. False: it cannot be sent.
+    /// Sends the greeting, as far as TCP takes it, once the connection is established. False: it cannot be sent.
     fn send_greeting(&mut self) -> bool {
         while !self.unsent_greeting.is_empty() {
             match self.stream.send([&self.unsent_greeting[..]]) {
@@ -482,6 +503,9 @@ impl MessageConnection {
                 Ok(None) => return true,
                 Err(_) => return false,
             }
+        }
+        if let Some(control) = self.replaced.take() {
+            control.keep_if_long(&self.stream);
         }
         true
     }
@@ -638,7 +662,7 @@ mod tests {
         assert!(a.owns_all_fds() && b.owns_all_fds());
         for port in [&mut a, &mut b] {
             // Act as if the program had closed it: its number is unused, or names another file.
-            let other = super::TcpStream::connect(&port.from, &port.address, "lo").unwrap();
+            let other = super::TcpStream::connect(&port.from, &port.address, "lo", |_| {}).unwrap();
             port.connections[0] = Some(StreamConnection::In(InboundConnection::new(other)));
             assert!(!port.owns_all_fds());
             port.connections[0] = None;

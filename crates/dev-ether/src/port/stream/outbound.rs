@@ -1,5 +1,6 @@
 //! A connection that carries our frames to one peer. Bytes that TCP does not accept at once wait here, up to a bound.
 
+use super::congestion::PacedControl;
 use super::framing::{FRAME_MAX_BYTES, PREFIX_BYTES};
 use super::greeting::{GREETING_BYTES, PortId};
 
@@ -27,11 +28,19 @@ pub(super) struct OutboundConnection {
     unsent: Vec<u8>,
     sent_bytes: usize,
     pub(super) watched_for: Interest,
+    /// The congestion control that was replaced, until the connection is established.
+    replaced: Option<PacedControl>,
 }
 
 impl OutboundConnection {
-    pub(super) fn new(stream: TcpStream, to: PeerPortAddress, greeting: &[u8; GREETING_BYTES]) -> OutboundConnection {
-        OutboundConnection { stream, to, unsent: greeting.to_vec(), sent_bytes: 0, watched_for: Interest::Write }
+    pub(super) fn new(
+        stream: TcpStream,
+        to: PeerPortAddress,
+        greeting: &[u8; GREETING_BYTES],
+        replaced: Option<PacedControl>,
+    ) -> OutboundConnection {
+        let (unsent, sent_bytes, watched_for) = (greeting.to_vec(), 0, Interest::Write);
+        OutboundConnection { stream, to, unsent, sent_bytes, watched_for, replaced }
     }
 
     pub(super) fn stream(&self) -> &TcpStream {
@@ -104,6 +113,9 @@ impl OutboundConnection {
         while self.has_unsent() {
             let Some(sent) = self.stream.send([&self.unsent[self.sent_bytes..]])? else { return Ok(()) };
             self.sent_bytes += sent;
+            if let Some(control) = self.replaced.take() {
+                control.keep_if_long(&self.stream);
+            }
         }
         self.unsent.clear();
         self.sent_bytes = 0;
