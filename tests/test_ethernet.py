@@ -277,6 +277,22 @@ def test_bytes_that_no_rank_copies_on_arrival_are_counted(make, build, crc, is_d
         assert int(sent[1]) / 4 < int(in_place[1]) <= int(sent[1]), err
 
 
+@pytest.mark.parametrize("value", ["auto", "system", "reno"])
+def test_tcp_has_the_congestion_control_that_was_chosen(make, build, value):
+    lab = make(hosts=2)
+    default = lab.hosts[0].run(["cat", "/proc/sys/net/ipv4/tcp_congestion_control"], check=True).stdout.strip()
+    options = ["-ppn", "1", "-genv", "HAWSER_PORT", "stream", "-genv", "HAWSER_TCP_CONGESTION", value]
+    with mpiexec(lab, *options, build("long_both_ways.c"), "3") as job:
+        assert line_of(job.stdout) == "all are there\n"
+        told = lab.hosts[0].run(["ss", "-tin"], check=True).stdout
+        _, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
+    assert job.returncode == 0, err
+    # The control is the first word of a connection's second line. Connections that others opened have the default.
+    controls = set(re.findall(r"^\s+([a-z0-9_]+) ", told, re.MULTILINE)) - {default}
+    replacing = {"auto": {"cubic", "reno"} if default.startswith("bbr") else set(), "system": set(), "reno": {"reno"} - {default}}[value]
+    assert controls <= replacing and (controls or not replacing), told
+
+
 @pytest.mark.parametrize("nics", [1, 2])
 @pytest.mark.parametrize("port", ["", "stream"])
 def test_long_messages_while_nics_come_and_go(make, build, port, nics):
@@ -373,6 +389,8 @@ FULL = "40000-40001"
                                             r"their networks, which are lo .*; eth0 10.77.0.\d/24 .*; docker0 "),
     ("HAWSER_PORT", "udp,tcp", r"HAWSER_PORT=udp,tcp: tcp is not one of xdp, xdp-udp, packet, packet-udp, udp and stream; unset it"),
     ("HAWSER_CRC", "maybe", r"HAWSER_CRC=maybe is not one of auto, on, off; unset it for the default"),
+    ("HAWSER_TCP_CONGESTION", "nonsense", r"HAWSER_TCP_CONGESTION=nonsense: the kernel has no such congestion control, or does not "
+                                          r"allow it here: name one of net.ipv4.tcp_allowed_congestion_control \(sysctl\), auto or system"),
     ("HAWSER_PORT_RANGE", "40000:40100", r"HAWSER_PORT_RANGE=40000:40100 is not FIRST-LAST, two ports from 1 to 65535; unset"),
     ("HAWSER_PORT_RANGE", FULL, rf"all ports of HAWSER_PORT_RANGE={FULL} are in use: widen it to one for each rank and rail"),
 ])
