@@ -26,6 +26,7 @@ MIXED = {
     "HAWSER_RAILS": ["", "eth0", "eth0,eth1", ""],
     "HAWSER_PORT_RANGE": ["40000-40099", "", "", "41000-41099"],
     "HAWSER_CRC": ["on", "off", "auto", "on"],
+    "HAWSER_TCP_CONGESTION": ["reno", "system", "auto", ""],
     "HAWSER_PROGRESS": ["on", "off", "auto", "on"],
     "HAWSER_SPIN": ["0", "1", "1000", "5"],
     "HAWSER_YIELD": ["0", "", "3", "256"],

@@ -15,7 +15,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 /// The maximum number of pieces that one call sends: the array that describes them lies on the stack.
 pub const PIECES_MAX: usize = 64;
 
-/// The length of the name of a congestion control with the zero behind it: linux/tcp.h, TCP_CA_NAME_MAX.
+/// The length of the name of a congestion control with the zero behind it: TCP_CA_NAME_MAX of the kernel's net/tcp.h.
 const CONGESTION_NAME_BYTES: usize = 16;
 
 pub struct TcpListener(CheckedFd);

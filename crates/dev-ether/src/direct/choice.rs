@@ -1,12 +1,12 @@
 //! Chooses whether eager messages to a peer go as direct packets or by link, for each class of lengths, from what the
 //! traffic itself takes.
 //!
-//! In a trial the two methods take turns. A turn lasts for a number of bytes, or until the peer has answered a number
-//! of times: then no bytes that are under way make it seem shorter. It counts by the time from its first message to the
-//! next turn's, for each byte; a method counts by its best turn, because the kernel may take a core away for longer
-//! than a turn lasts. The method that takes less time carries the class until the next trial, which comes later each
-//! time the same method wins. Both ends of a connection have trials at the same time, as in a ping-pong: so the two
-//! ends take turns in different orders, in which each method of one end meets each method of the other.
+//! In a trial the two methods take turns. A turn lasts for a number of bytes; for fewer if the peer has answered a
+//! number of times, because then the bytes that are still under way are few. It counts by the time from its first
+//! message to the next turn's, for each byte; a method counts by its best turn, because the kernel may take a core away
+//! for longer than a turn lasts. The method that takes less time carries the class until the next trial, which comes
+//! later each time the same method wins. Both ends of a connection have trials at the same time, as in a ping-pong: so
+//! the two ends take turns in different orders, in which each method of one end meets each method of the other.
 //!
 //! The module sends nothing, and reads no clock. Used by `direct`; uses a limit of `sender`.
 
@@ -40,10 +40,14 @@ pub const CLASSES: usize = CLASS_ENDS.len() + 1;
 /// waits for some.
 const TURN_BYTES: u64 = RETAINED_MAX_BYTES as u64;
 
-/// The maximum length of a turn, in answers: messages that are the first ones after a message of the peer. In a
-/// ping-pong of messages of 4 KiB, a turn of TURN_BYTES would be 1024 messages long, and a trial 70 ms; with this
-/// number it takes 3 ms.
+/// The number of answers after which a turn may end, too: messages that are the first ones after a message of the peer.
+/// A trial of messages of 16 KiB in a ping-pong took 2048 messages and 50 ms without this limit.
 const TURN_ANSWERS: u32 = 32;
+
+/// The minimum length of a turn, in bytes. If both ends send streams, each message may count as an answer, while more
+/// bytes than those of TURN_ANSWERS short messages are under way.
+const TURN_BYTES_MIN: u64 = 512 << 10;
+const _: () = assert!(TURN_BYTES_MIN < TURN_BYTES);
 
 /// The methods of a trial's turns, for the end with the lower rank and for the other one: each pair of methods occurs
 /// twice.
@@ -57,18 +61,23 @@ const ORDERS: [[EagerMethod; TURNS]; 2] = {
 /// system in one run differ by 2 to 5 %.
 const BETTER_PERCENT: u64 = 95;
 
-/// The percentage of the present method's time above which another method is given up after half of a trial. Over
+/// The percentage of the present method's time above which another method is given up after half of a trial, except the
+/// first one: link may be in a trial of its own paths then, and the method that carries the class is a guess. Over
 /// Ethernet of MTU 1500, link takes 150 to 180 at 32 to 64 KiB.
 const HOPELESS_PERCENT: u64 = 125;
 
-/// The number of bytes between two trials: at first, and at most.
-const RETRIAL_BYTES: u64 = 256 << 20;
+/// The number of bytes between two trials: at first if the methods differ little, and at most.
+const RETRIAL_BYTES: u64 = 64 << 20;
 const RETRIAL_BYTES_MAX: u64 = 64 << 30;
-const _: () = assert!(8 * TURNS as u64 * TURN_BYTES <= RETRIAL_BYTES && RETRIAL_BYTES < RETRIAL_BYTES_MAX);
+const _: () = assert!(TURNS as u64 * TURN_BYTES <= RETRIAL_BYTES && RETRIAL_BYTES < RETRIAL_BYTES_MAX);
 
-/// The next trial comes so late that what the worse method takes longer in it is at most one part in this number of the
-/// time between. A program that finds link to take twice as long in every ninth message would lose a tenth.
+/// The next trial comes so late that it costs one part in this number of the time between, if it is as long as the last
+/// one: that is what the worse method takes longer in it.
 const COST_PARTS: u64 = 100;
+
+/// The ratio of the methods' times that is believed at most: a higher one shows that the worse method was interrupted
+/// in all of its turns, and must not put the next trial off.
+const COST_RATIO_MAX: u128 = 4;
 
 /// The choices for one peer.
 pub struct EagerChoice {
@@ -86,8 +95,8 @@ impl EagerChoice {
     /// the message before, the same message is tried again.
     pub fn choose(&mut self, len: usize, counts: MessageCounts, now_ns: u64) -> EagerMethod {
         let class = &mut self.classes[class_of(len)];
-        let last = class.last.replace(counts);
-        if last.is_none_or(|last| last.sent != counts.sent) {
+        if class.last.is_none_or(|last| last.sent != counts.sent) {
+            let last = class.last.replace(counts);
             class.answers += u32::from(last.is_some_and(|last| last.received != counts.received));
             class.count(len as u64, &ORDERS[self.order], now_ns);
         }
@@ -177,7 +186,7 @@ impl ClassChoice {
                 return;
             }
             (self.turn, self.bytes, self.shown) = (0, 0, [Shown::NOTHING; 2]);
-        } else if self.bytes >= TURN_BYTES || self.answers > TURN_ANSWERS {
+        } else if self.bytes >= TURN_BYTES || self.bytes >= TURN_BYTES_MIN && self.answers >= TURN_ANSWERS {
             self.end_turn(order, now_ns);
         }
         if self.bytes == 0 {
@@ -192,7 +201,7 @@ impl ClassChoice {
         shown.best_ns = shown.best_ns.min(u64::try_from(ns).unwrap_or(u64::MAX));
         shown.bytes += self.bytes;
         (self.turn, self.bytes) = (self.turn + 1, 0);
-        if self.turn == TURNS || self.turn == TURNS / 2 && self.is_other_hopeless() {
+        if self.turn == TURNS || self.is_found && self.turn == TURNS / 2 && self.is_other_hopeless() {
             self.end_trial();
         }
     }
@@ -226,7 +235,8 @@ impl ClassChoice {
     fn bytes_that_pay_a_trial(&self) -> u64 {
         let [better_ns, worse_ns] = self.best_ns();
         let worse_bytes = u128::from(self.shown[self.winner.other() as usize].bytes);
-        let bytes = worse_ns.saturating_sub(better_ns) * worse_bytes * u128::from(COST_PARTS) / better_ns.max(1);
+        let lost_ns = worse_ns.min(better_ns * COST_RATIO_MAX).saturating_sub(better_ns);
+        let bytes = lost_ns * worse_bytes * u128::from(COST_PARTS) / better_ns.max(1);
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 }
@@ -273,14 +283,14 @@ mod tests {
 
     #[test]
     fn later_trials_cost_one_percent_at_most() {
-        for (direct, link) in [(10_000, 11_000), (10_000, 22_000), (80_000, 10_000)] {
+        for (direct, link, has_second) in [(10_000, 11_000, true), (10_000, 22_000, false), (40_000, 10_000, false)] {
             let (mut choice, mut clock) = (EagerChoice::new(0, 1), (0, 0));
             let best_ns = direct.min(link);
             send(&mut choice, &mut clock, (16 << 10, 3000), of(direct, link));
             let began_ns = clock.1;
-            let methods = send(&mut choice, &mut clock, (16 << 10, 1_000_000), of(direct, link));
-            assert!(methods.iter().any(|&method| of(direct, link)(0, method) > best_ns), "no second trial");
-            assert!(clock.1 - began_ns <= 1_000_000 * best_ns * 101 / 100, "{direct} {link}");
+            let methods = send(&mut choice, &mut clock, (16 << 10, 80_000), of(direct, link));
+            assert_eq!(methods.iter().any(|&method| of(direct, link)(0, method) > best_ns), has_second);
+            assert!(clock.1 - began_ns <= 80_000 * best_ns * 101 / 100, "{direct} {link}");
         }
     }
 
@@ -321,22 +331,39 @@ mod tests {
         }
     }
 
-    /// A method that takes much longer than the present one is given up after its second turn; in a ping-pong a turn
-    /// has TURN_ANSWERS messages.
+    /// After the first trial, a method that takes much longer than the present one is given up after its second turn.
+    /// In a ping-pong a turn has TURN_ANSWERS messages, but no fewer than those of TURN_BYTES_MIN.
     #[test]
-    fn a_trial_of_a_hopeless_method_in_a_ping_pong_is_short() {
-        for (link, turns) in [(20_000, 2), (11_000, 4)] {
-            let mut choice = EagerChoice::new(0, 1);
-            let mut now_ns = 0;
-            let mut next = |number| {
-                let counts = MessageCounts { sent: (number, 0), received: (0, number.into()) };
-                let method = choice.choose(4 << 10, counts, now_ns);
-                now_ns += of(10_000, link)(0, method);
-                method
-            };
-            let tried = (0..5000).map(&mut next).filter(|&method| method == Link).count();
-            assert_eq!(tried, turns * (TURN_ANSWERS as usize + 1));
+    fn a_trial_in_a_ping_pong_is_short() {
+        for (link, turns) in [(20_000, 4 + 2), (11_000, 4 + 4)] {
+            for (len, turn) in [(16 << 10, TURN_ANSWERS as usize), (4 << 10, (TURN_BYTES_MIN >> 12) as usize)] {
+                let mut choice = EagerChoice::new(0, 1);
+                let mut now_ns = 0;
+                let next = |number: u32| {
+                    let counts = MessageCounts { sent: (number, 0), received: (0, number.into()) };
+                    let method = choice.choose(len, counts, now_ns);
+                    now_ns += of(10_000, link)(0, method);
+                    method
+                };
+                // The second trial comes after so many bytes, and the third one not before twice as many more.
+                let pay = TURNS as u64 / 2 * TURN_BYTES_MIN * COST_PARTS * (link - 10_000) / 10_000;
+                let count = (2 * pay.max(RETRIAL_BYTES) / len as u64) as u32;
+                let tried = (0..count).map(next).filter(|&method| method == Link).count();
+                assert!((turns * turn..=turns * (turn + 2)).contains(&tried), "{link} {len}: {tried}");
+            }
         }
+    }
+
+    /// The first trial finds the worse method, because all turns of the better one are interrupted. The next one comes
+    /// soon enough.
+    #[test]
+    fn a_wrong_result_is_put_right_by_the_next_trial() {
+        let (mut choice, mut clock) = (EagerChoice::new(0, 1), (0, 0));
+        let first = |_, method| if method == Link { 1_000_000 } else { 14_000 };
+        send(&mut choice, &mut clock, (16 << 10, 2100), first);
+        assert_eq!(choice.found()[1], Some(Direct));
+        send(&mut choice, &mut clock, (16 << 10, 400_000), of(14_000, 10_000));
+        assert_eq!(choice.found()[1], Some(Link));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The congestion control of the TCP connections that a port opens (tcp(7), TCP_CONGESTION): HAWSER_TCP_CONGESTION.
 //!
-//! BBR, the default of some systems, sends no faster than the rate that it has estimated, and a program that computes
-//! between its messages seldom shows it a good one: over veth 512 KiB took 60 or 175 us, as the estimate was, and 60 us
-//! by each control that goes by losses (docs/adr/0066-no-paced-tcp-on-short-round-trips.md). So a connection with a
-//! short round trip does not keep BBR. On a long one, where losses say less of congestion, it does.
+//! BBR, the default of some systems, sends no faster than the rate that it has estimated, and a program that waits for
+//! replies seldom shows it a good one: over veth 512 KiB took 60 or 175 us, as the estimate was, and 60 us by `reno`
+//! (docs/adr/0066-no-paced-tcp-on-short-round-trips.md). So a connection with a short round trip does not keep BBR. On
+//! a long one, where losses say less of congestion, it does.
 //!
 //! This file must never change what the user has named. Used by `stream`; uses `os::tcp`.
 
@@ -60,7 +60,7 @@ impl CongestionChoice {
     }
 
     /// Sets the congestion control of a socket that will connect. Returns the one that it has replaced and that
-    /// `keep_if_long` may set again.
+    /// `restore_if_long` may set again.
     pub(super) fn prepare(&self, socket: &TcpStream) -> Option<PacedControl> {
         match self {
             CongestionChoice::System => None,
@@ -84,12 +84,19 @@ impl CongestionChoice {
 pub(super) struct PacedControl(String);
 
 impl PacedControl {
-    /// Returns to this control on a connection that has just been established, if its round trip is long.
-    pub(super) fn keep_if_long(self, connection: &TcpStream) {
-        if connection.round_trip_us().is_none_or(|us| us > SHORT_RTT_US) {
-            let _ = connection.set_congestion_control(&self.0);
+    /// Returns to the control that was replaced, if one was, on a connection that has just been established and whose
+    /// round trip is long or not known. It is that of the handshake alone.
+    pub(super) fn restore_if_long(replaced: &mut Option<PacedControl>, connection: &TcpStream) {
+        if let Some(PacedControl(name)) = replaced.take()
+            && !is_short(connection.round_trip_us())
+        {
+            let _ = connection.set_congestion_control(&name);
         }
     }
+}
+
+fn is_short(round_trip_us: Option<u32>) -> bool {
+    round_trip_us.is_some_and(|us| us <= SHORT_RTT_US)
 }
 
 #[cfg(test)]
@@ -106,6 +113,15 @@ mod tests {
         let stream = stream.unwrap();
         while stream.send([&[0_u8][..]]).unwrap().is_none() {}
         (seen.unwrap(), stream, listener)
+    }
+
+    fn goes_by_losses(socket: &TcpStream) -> bool {
+        BY_LOSSES.contains(&&*socket.congestion_control().unwrap())
+    }
+
+    #[test]
+    fn a_round_trip_is_short_up_to_one_millisecond() {
+        assert_eq!([Some(20), Some(1_000), Some(1_001), None].map(is_short), [true, true, false, false]);
     }
 
     #[test]
@@ -136,17 +152,18 @@ mod tests {
         }
         let replace = |socket: &TcpStream| {
             socket.set_congestion_control("bbr").unwrap();
-            let replaced = CongestionChoice::Auto.prepare(socket).expect("every kernel allows reno");
-            assert!(BY_LOSSES.contains(&&*socket.congestion_control().unwrap()));
+            let replaced = CongestionChoice::Auto.prepare(socket);
+            assert!(replaced.is_some() && goes_by_losses(socket), "every kernel allows reno");
             replaced
         };
-        let (replaced, stream, _listener) = connect(replace);
-        replaced.keep_if_long(&stream);
-        assert!(BY_LOSSES.contains(&&*stream.congestion_control().unwrap()), "a short round trip");
+        let (mut replaced, stream, _listener) = connect(replace);
+        PacedControl::restore_if_long(&mut replaced, &stream);
+        // On a busy machine even this handshake may take long.
+        assert_eq!(goes_by_losses(&stream), is_short(stream.round_trip_us()));
 
         // The kernel knows no round trip of a socket that is not connected yet.
         let (name, ..) = connect(|socket| {
-            replace(socket).keep_if_long(socket);
+            PacedControl::restore_if_long(&mut replace(socket), socket);
             socket.congestion_control()
         });
         assert_eq!(name.as_deref(), Some("bbr"));

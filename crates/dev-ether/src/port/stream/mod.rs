@@ -504,9 +504,7 @@ impl MessageConnection {
                 Err(_) => return false,
             }
         }
-        if let Some(control) = self.replaced.take() {
-            control.keep_if_long(&self.stream);
-        }
+        PacedControl::restore_if_long(&mut self.replaced, &self.stream);
         true
     }
 }

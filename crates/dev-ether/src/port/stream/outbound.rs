@@ -113,9 +113,7 @@ impl OutboundConnection {
         while self.has_unsent() {
             let Some(sent) = self.stream.send([&self.unsent[self.sent_bytes..]])? else { return Ok(()) };
             self.sent_bytes += sent;
-            if let Some(control) = self.replaced.take() {
-                control.keep_if_long(&self.stream);
-            }
+            PacedControl::restore_if_long(&mut self.replaced, &self.stream);
         }
         self.unsent.clear();
         self.sent_bytes = 0;
