@@ -188,9 +188,11 @@ def test_tools_read_the_bytes_of_each_rail_and_what_was_lost(make, build, abi, l
     assert all(0.95 < by_nic / count < 1.2 for count, by_nic in zip(sent, by_nics)), (counts, by_nics)
     lost, frames = (counts[0, name] for name in ("frames_retransmitted", "frames_sent"))
     # Frames that are late for want of a core count as lost too and go twice, perhaps all by the same rail. A count is told a little
-    # later than it is counted: each rank reads its own once the messages' bytes are in it, not yet all headers of them.
-    late = lost * FRAME_BYTES
-    assert loss or all(0.9 * went - late < came < 1.05 * went for came, went in zip(received[:2], sent[:2])), counts
+    # later than it is counted: each rank reads its own once the messages' bytes are in it, and as many as all headers may be missing,
+    # perhaps all of one rail.
+    late, more_than_data = lost * FRAME_BYTES, max(sum(sent), sum(received)) - 10_000 * 1_000
+    unlike = [came - went for came, went in zip(received[:2], sent[:2])]
+    assert loss or more_than_data - late < 1_000_000 and all(abs(more) <= more_than_data for more in unlike), (unlike, late, counts)
     assert loss / 2 * frames <= lost <= frames / 2, counts
 
 

@@ -230,6 +230,7 @@ int main(int argc, char **argv)
     if (!strcmp(which, "threads")) case_threads();
     if (!strcmp(which, "function")) case_function();
     OK(MPI_Finalize());
-    EQUAL(helpers(), 0);
+    // The kernel lists a thread a little longer than until it can be joined.
+    while (helpers()) sched_yield();
     return 0;
 }
