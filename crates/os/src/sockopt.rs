@@ -110,12 +110,24 @@ pub(crate) fn set_buffers(fd: BorrowedFd, bytes: usize) -> io::Result<SocketBuff
 /// Restricts a socket to one interface, for sending and receiving, whatever the routes are (SO_BINDTODEVICE, without
 /// privilege since Linux 5.7).
 pub(crate) fn bind_to_interface(fd: BorrowedFd, name: &str) -> io::Result<()> {
-    let mut padded = [0_u8; libc::IFNAMSIZ];
-    if name.len() >= padded.len() {
-        return Err(io::Error::from_raw_os_error(libc::ENODEV));
+    set_name::<{ libc::IFNAMSIZ }>(fd, (libc::SOL_SOCKET, libc::SO_BINDTODEVICE), name, libc::ENODEV)
+}
+
+/// Sets an option (level, name) to the name of something that the kernel has, in LEN bytes with the zero behind it. The
+/// kernel would cut a longer one and might find something else: the error is `unknown` then, its number for a name that
+/// nothing has.
+pub(crate) fn set_name<const LEN: usize>(
+    fd: BorrowedFd,
+    (level, option): (i32, i32),
+    name: &str,
+    unknown: i32,
+) -> io::Result<()> {
+    let mut padded = [0_u8; LEN];
+    if name.len() >= LEN {
+        return Err(io::Error::from_raw_os_error(unknown));
     }
     padded[..name.len()].copy_from_slice(name.as_bytes());
-    set(fd, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, &padded)
+    set(fd, level, option, &padded)
 }
 
 /// Makes a receive that finds nothing poll the NIC's queue itself, instead of leaving that to the NIC's interrupt

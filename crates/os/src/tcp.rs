@@ -241,11 +241,8 @@ pub fn check_congestion_control(name: &str) -> io::Result<()> {
 }
 
 fn set_congestion_control(fd: BorrowedFd, name: &str) -> io::Result<()> {
-    let mut bytes = [0_u8; CONGESTION_NAME_BYTES];
-    // The kernel would cut a longer name, and might find another control.
-    let room = bytes[..CONGESTION_NAME_BYTES - 1].get_mut(..name.len());
-    room.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))?.copy_from_slice(name.as_bytes());
-    sockopt::set(fd, libc::IPPROTO_TCP, libc::TCP_CONGESTION, &bytes)
+    let option = (libc::IPPROTO_TCP, libc::TCP_CONGESTION);
+    sockopt::set_name::<CONGESTION_NAME_BYTES>(fd, option, name, libc::ENOENT)
 }
 
 fn none_if_would_block(result: io::Result<i64>) -> io::Result<Option<usize>> {

@@ -127,15 +127,15 @@ fn class_of(len: usize) -> usize {
 
 /// The results of a trial for one method.
 #[derive(Clone, Copy)]
-struct Shown {
+struct TrialResult {
     /// The time for each TURN_BYTES in its best turn, in ns; u64::MAX before its first turn has ended.
     best_ns: u64,
     /// The bytes of its turns.
     bytes: u64,
 }
 
-impl Shown {
-    const NOTHING: Shown = Shown { best_ns: u64::MAX, bytes: 0 };
+impl TrialResult {
+    const NOTHING: TrialResult = TrialResult { best_ns: u64::MAX, bytes: 0 };
 }
 
 /// The choice for one class.
@@ -152,7 +152,7 @@ struct ClassChoice {
     bytes: u64,
     answers: u32,
     /// The results of the trial for each method.
-    shown: [Shown; 2],
+    results: [TrialResult; 2],
     /// The bytes until the next trial, and those between the last one and that.
     left_bytes: u64,
     retrial_bytes: u64,
@@ -168,7 +168,7 @@ impl ClassChoice {
             began_ns: 0,
             bytes: 0,
             answers: 0,
-            shown: [Shown::NOTHING; 2],
+            results: [TrialResult::NOTHING; 2],
             left_bytes: 0,
             retrial_bytes: RETRIAL_BYTES,
         }
@@ -185,7 +185,7 @@ impl ClassChoice {
             if self.left_bytes > 0 {
                 return;
             }
-            (self.turn, self.bytes, self.shown) = (0, 0, [Shown::NOTHING; 2]);
+            (self.turn, self.bytes, self.results) = (0, 0, [TrialResult::NOTHING; 2]);
         } else if self.bytes >= TURN_BYTES || self.bytes >= TURN_BYTES_MIN && self.answers >= TURN_ANSWERS {
             self.end_turn(order, now_ns);
         }
@@ -197,9 +197,9 @@ impl ClassChoice {
 
     fn end_turn(&mut self, order: &[EagerMethod; TURNS], now_ns: u64) {
         let ns = u128::from(now_ns.saturating_sub(self.began_ns)) * u128::from(TURN_BYTES) / u128::from(self.bytes);
-        let shown = &mut self.shown[order[self.turn] as usize];
-        shown.best_ns = shown.best_ns.min(u64::try_from(ns).unwrap_or(u64::MAX));
-        shown.bytes += self.bytes;
+        let result = &mut self.results[order[self.turn] as usize];
+        result.best_ns = result.best_ns.min(u64::try_from(ns).unwrap_or(u64::MAX));
+        result.bytes += self.bytes;
         (self.turn, self.bytes) = (self.turn + 1, 0);
         if self.turn == TURNS || self.is_found && self.turn == TURNS / 2 && self.is_other_hopeless() {
             self.end_trial();
@@ -215,7 +215,7 @@ impl ClassChoice {
 
     /// The times of the method that carries the class and of the other one, in ns for each TURN_BYTES.
     fn best_ns(&self) -> [u128; 2] {
-        [self.winner, self.winner.other()].map(|method| u128::from(self.shown[method as usize].best_ns))
+        [self.winner, self.winner.other()].map(|method| u128::from(self.results[method as usize].best_ns))
     }
 
     fn end_trial(&mut self) {
@@ -234,7 +234,7 @@ impl ClassChoice {
     /// took longer than the same bytes by the better one.
     fn bytes_that_pay_a_trial(&self) -> u64 {
         let [better_ns, worse_ns] = self.best_ns();
-        let worse_bytes = u128::from(self.shown[self.winner.other() as usize].bytes);
+        let worse_bytes = u128::from(self.results[self.winner.other() as usize].bytes);
         let lost_ns = worse_ns.min(better_ns * COST_RATIO_MAX).saturating_sub(better_ns);
         let bytes = lost_ns * worse_bytes * u128::from(COST_PARTS) / better_ns.max(1);
         u64::try_from(bytes).unwrap_or(u64::MAX)
