@@ -288,14 +288,16 @@ def test_hawser_info_and_mpiexec_say_what_they_are(session, prefix):
     assert told.code == 0 and "HAWSER_COLL_SCAN=chain (" in told.out and "all on this host  chain\n" in told.out, told
     told = session.call([prefix / "bin/hawser-info", "--collectives", "8"], env={"HAWSER_COLL_SCAN": "x"})
     assert told.code == 1 and "HAWSER_COLL_SCAN=x is not one of auto, " in told.err, told
-    told = session.call([prefix / "bin/hawser-info", "--methods", "shm"], env={"HAWSER_EAGER": "20000"})
+    told = session.call([prefix / "bin/hawser-info", "--methods", "shm"],
+                        env={"HAWSER_EAGER": "20000", "HAWSER_PROCESS_VM_FROM": "1m"})
     rows = dict(line.strip().split("  ", 1) for line in told.out.splitlines() if line.startswith("  "))
-    assert told.code == 0 and rows["the receive comes first"].strip() == \
-        "up to 16384: eager; up to 20000: eager stream; longer: RTR reply", told
+    row = rows["the receive comes first"].strip()
+    assert told.code == 0 and row.startswith("up to 16384: eager; up to 20000: eager stream; "), told
+    assert row.endswith(("up to 1048575: RTR reply; longer: remote read", "longer: RTR reply")), told
     told = session.call([prefix / "bin/hawser-info", "--methods", "shm"], env={"HAWSER_OFFER_FROM": "0"}).out
     assert "  the receive comes first               RTR reply\n" in told, told
     told = session.call([prefix / "bin/hawser-info", "--methods", "shm"], env={"HAWSER_RTR": "off"}).out
-    assert "RTR" not in told and told.count("longer: rendezvous\n") == 2, told
+    assert "RTR" not in told and told.count("rendezvous\n") >= 2, told
     assert session.call([prefix / "bin/hawser-info", "--methods"]).out.count("the send comes first") == 4
     told = session.call([prefix / "bin/hawser-info", "--methods", "tcp"])
     assert told.code == 2 and "[possible values: self, shm, ether, all]" in told.err, told

@@ -74,7 +74,7 @@ def pulled(result):
 
 def test_process_vm_is_used_where_it_is_chosen(session, run, build, abi, forbid):
     """The same program, by process_vm_readv and without it, forbidden to all and to the reader or the read one alone."""
-    if "process_vm_readv forbidden" in session.call([session.prefix / "bin/mpiexec", "--info"]).out:
+    if "no process_vm_readv" in session.call([session.prefix / "bin/mpiexec", "--info"]).out:
         pytest.skip("process_vm_readv is forbidden here")
     env = {"HAWSER_PROCESS_VM_FROM": "8k"}
     program = build("p2p_sizes.c", abi)
@@ -85,6 +85,12 @@ def test_process_vm_is_used_where_it_is_chosen(session, run, build, abi, forbid)
     assert pulled(run(2, program, options=["--stats"], env={"HAWSER_PROCESS_VM_FROM": "1g"})) == 0
     assert pulled(session.call([*without, *mpiexec, "-n", 2, program], env)) == 0
     assert 0 < pulled(session.call([*mpiexec, "-n", 1, program, ":", "-n", 1, *without, program], env)) < every
+
+
+def test_a_receive_is_posted_without_reading_its_message(run, build, abi):
+    """MPI_Irecv returns before the message is read: a long copy there would keep the program from its next call."""
+    result = run(2, build("p2p_late_read.c", abi), options=["--stats"], env={"HAWSER_PROCESS_VM_FROM": "8k"})
+    assert pulled(result) == 2 * 8
 
 
 def test_memory_of_mpi_alloc_mem_is_read_where_it_lies(session, build, abi, forbid):

@@ -222,6 +222,8 @@ fn limits(short_max_bytes: usize) -> DeviceLimits {
         stream_from: Some(direct_packet_from(short_max_bytes)),
         join_max: JOIN_MAX_BYTES,
         remote_read_from: None,
+        private_read_from: None,
+        one_way_stream_from: None,
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Used by `node`, which makes a device from the job's segment. Uses `port`, `exposure` and `remote`.
 
-use crate::exposure::{ARENA_FROM, EAGER, ExposedMemory};
+use crate::exposure::{self, ARENA_FROM, EAGER, ExposedMemory, OneCopy};
 use crate::layout::DeviceLayout;
 use crate::pool::{self, CHUNK};
 use crate::port::{SHORT, ShmPort};
@@ -15,7 +15,7 @@ use hawser_device::{
     Capabilities, Device, DeviceLimits, DevicePort, ExposedKey, Fragmentation, PREFIX_MAX, PayloadSource, Registration,
     TransportUser,
 };
-use hawser_job::Segment;
+use hawser_job::{HostFacts, Segment};
 use std::sync::Arc;
 
 /// The divisor of a pool's size that gives the part of a pool that an eager message may fill: a quarter.
@@ -117,12 +117,13 @@ fn always(bytes: usize) -> fn(usize) -> usize {
     }
 }
 
-/// Returns the limits of this device on a host with `ranks` ranks. No limit is larger on a host with more ranks.
-pub fn limits(ranks: usize) -> DeviceLimits {
-    among(ranks, lengths(ranks))
+/// Returns the limits of this device on a host with `ranks` ranks, of which `facts` are known. No limit is larger on a
+/// host with more ranks.
+pub fn limits(facts: &HostFacts, ranks: usize) -> DeviceLimits {
+    among(ranks, lengths(ranks), exposure::one_copy(facts, ranks))
 }
 
-fn among(ranks: usize, (longest, piece): Lengths) -> DeviceLimits {
+fn among(ranks: usize, (longest, piece): Lengths, one_copy: Option<OneCopy>) -> DeviceLimits {
     DeviceLimits {
         short: SHORT,
         packet: longest + PREFIX_MAX,
@@ -132,6 +133,8 @@ fn among(ranks: usize, (longest, piece): Lengths) -> DeviceLimits {
         stream_from: None,
         join_max: 0,
         remote_read_from: Some(ARENA_FROM),
+        private_read_from: one_copy.map(|one_copy| one_copy.from),
+        one_way_stream_from: one_copy.and_then(|one_copy| one_copy.one_way_below),
     }
 }
 
@@ -145,7 +148,7 @@ impl Device for ShmDevice {
     }
 
     fn limits(&self) -> DeviceLimits {
-        among(self.segment.local_slots(), self.lengths)
+        among(self.segment.local_slots(), self.lengths, self.exposed_memory.one_copy())
     }
 
     fn admit(&self, user: &TransportUser) -> Result<()> {
@@ -183,6 +186,10 @@ impl Device for ShmDevice {
         self.local(peer).is_some_and(|local| self.exposed_memory.read(local, key, at, into))
     }
 
+    fn expose_shared(&self, mem: UserMem) -> Option<ExposedKey> {
+        self.exposed_memory.expose_shared(mem)
+    }
+
     fn expose_to_write(&self, mem: UserMem) -> Option<ExposedKey> {
         self.exposed_memory.expose_shared(mem)
     }
@@ -211,6 +218,7 @@ mod tests {
     /// The pool is shared among all ranks.
     #[test]
     fn among_more_ranks_no_figure_is_larger() {
+        let limits = |ranks| limits(&HostFacts::default(), ranks);
         let figures = |ranks| (limits(ranks).packet, limits(ranks).eager);
         for ranks in 3..=hawser_job::layout::MAX_LOCAL {
             let ((packet, eager), fewer) = (figures(ranks), figures(ranks - 1));

@@ -1,6 +1,6 @@
 //! Exposed memory: a peer reads or writes a buffer directly, without packets. If the buffer is in shared memory
 //! (MPI_Alloc_mem, windows), that is one plain copy. A buffer in private memory is only read, by process_vm_readv,
-//! and only if that is faster: as measured by the host's agent, but always for long buffers on a heavily
+//! and only if that is better (`one_copy`): as measured by the host's agent, but always for long buffers on a heavily
 //! oversubscribed host; or as the parameter PROCESS_VM_FROM says.
 //!
 //! A key from a message is checked: a wrong key can at worst name other memory of the job. A copy that fails returns
@@ -48,20 +48,28 @@ pub static PROCESS_VM_FROM: Param = Param {
     kind: ParamKind::Bytes { min: 0, max: 1 << 40 },
     default: "",
     help: "shortest send buffer in private memory that the receiver reads by process_vm_readv if permitted, in bytes; \
-           empty: as measured",
+           empty: 128 KiB if both ends send to each other, where that is measured as better, else none",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_TUNER_DETAIL,
     read: ReadTime::AtStart,
 };
 
-/// Returns the length, in bytes, from which private buffers are exposed for process_vm_readv; None if they never are.
-fn process_vm_from(facts: &HostFacts, ranks: usize) -> Option<usize> {
+/// The private buffers that are exposed for process_vm_readv, by their lengths in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct OneCopy {
+    pub from: usize,
+    /// Length from which a buffer is exposed only if both ends send to each other; None if there is no such length.
+    pub one_way_below: Option<usize>,
+}
+
+/// Returns the private buffers that are exposed for process_vm_readv; None if none are.
+pub(crate) fn one_copy(facts: &HostFacts, ranks: usize) -> Option<OneCopy> {
+    let always = |from: u64| OneCopy { from: (from as usize).max(ARENA_FROM), one_way_below: None };
     // `node` has refused an invalid value at the start.
-    let chosen = PROCESS_VM_FROM.number_set().ok().flatten();
-    let tuned = || PROCESS_VM_FROM.number_tuned().ok().flatten().or_else(|| faster_from(facts));
-    let measured = || if is_heavily_oversubscribed(facts, ranks) { Some(OVERSUBSCRIBED_FROM) } else { tuned() };
-    let from = chosen.or_else(measured).filter(|_| facts.process_vm == ProcessVm::Allowed)?;
-    Some((from as usize).max(ARENA_FROM))
+    let chosen = PROCESS_VM_FROM.number_set().ok().flatten().map(always);
+    let tuned = || PROCESS_VM_FROM.number_tuned().ok().flatten().map(always).or_else(|| if_better(facts));
+    let measured = || if is_heavily_oversubscribed(facts, ranks) { Some(always(OVERSUBSCRIBED_FROM)) } else { tuned() };
+    chosen.or_else(measured).filter(|_| facts.process_vm == ProcessVm::Allowed)
 }
 
 /// Ranks per core from which a host counts as heavily oversubscribed. On such a host sender and receiver do not copy
@@ -71,21 +79,29 @@ fn process_vm_from(facts: &HostFacts, ranks: usize) -> Option<usize> {
 const OVERSUBSCRIBED_RANKS: usize = 4;
 const OVERSUBSCRIBED_FROM: u64 = 64 << 10;
 
+/// The percentage of the rate of two copies from which on one copy counts as better if both ends send to each other: it
+/// does half of the work then, which both cores share. `os::copy_timing` measured 103 to 114 on an Intel Xeon of the
+/// fourth generation. On AMD EPYC one copy moved 5 GB/s where two moved 26
+/// (docs/measurements/2026-11-21-peers-and-floors.md).
+const ONE_COPY_PERCENT: u64 = 85;
+
+/// The length, in bytes, from which a message is worth one copy if both ends send to each other. On that Xeon, messages
+/// of 48, 128, 256 KiB and 1 MiB that both programs had written before, and read after, took 1.18, 1.05, 0.82 and 0.75
+/// of the time of two copies. In one direction one copy took longer at all lengths (1.1 to 1.4): the receiver's core
+/// fetches every line that the sender has written, and the sender's core does nothing meanwhile
+/// (docs/measurements/2026-11-28-one-copy-or-two.md).
+const ONE_COPY_FROM: usize = 128 << 10;
+
 fn is_heavily_oversubscribed(facts: &HostFacts, ranks: usize) -> bool {
     ranks >= OVERSUBSCRIBED_RANKS * facts.cores as usize
 }
 
-/// Returns the length, in bytes, from which process_vm_readv is faster than a copy through chunks, and a rendezvous
-/// is worth its messages; None if there is no such length. Through chunks the receiver's copy and the sender's run at
-/// the same time, so that both together take about the time of one.
-fn faster_from(facts: &HostFacts) -> Option<u64> {
-    let (memcpy, process_vm) = (u64::from(facts.memcpy_mb_s), u64::from(facts.process_vm_mb_s));
-    if memcpy == 0 || process_vm <= memcpy {
-        return None;
-    }
-    // fixed + n / process_vm = n / memcpy, in ns and bytes; 1 MB/s is a thousandth of a byte a ns.
-    let from = u64::from(facts.process_vm_fixed_ns) * memcpy * process_vm / (process_vm - memcpy) / 1000;
-    Some(from.max(EAGER as u64))
+/// Returns for which buffers one copy by process_vm_readv is better than two through chunks, and a rendezvous is worth
+/// its messages; None if for none.
+fn if_better(facts: &HostFacts) -> Option<OneCopy> {
+    let (two_copies, one_copy) = (u64::from(facts.through_memory_mb_s), u64::from(facts.process_vm_mb_s));
+    let is_better = two_copies > 0 && one_copy * 100 >= two_copies * ONE_COPY_PERCENT;
+    is_better.then_some(OneCopy { from: ONE_COPY_FROM, one_way_below: Some(ONE_COPY_FROM) })
 }
 
 /// Makes the single copy of a transfer. The ranges may overlap: a program may have given the same bytes to both
@@ -118,7 +134,7 @@ pub struct ExposedMemory {
     shared: RwLock<BTreeMap<usize, (usize, u64)>>,
     /// The mapped windows of peers' arenas, by owner and number.
     windows: Mutex<BTreeMap<(usize, u64), Region>>,
-    process_vm_from: Option<usize>,
+    one_copy: Option<OneCopy>,
     /// Whether the host permits processes to access the private memory of others, fast or slow; found by the host's
     /// agent.
     is_private_reachable: bool,
@@ -131,7 +147,7 @@ impl ExposedMemory {
     /// Makes the exposure of local rank `me`.
     pub fn new(segment: Segment, me: usize) -> ExposedMemory {
         let facts = segment.facts();
-        let process_vm_from = process_vm_from(&facts, segment.local_slots());
+        let one_copy = one_copy(&facts, segment.local_slots());
         // If this process has a PID namespace of its own, it and the agent know the same processes by different
         // numbers.
         let is_apart = segment.rank(me).pid() != host::pid();
@@ -139,10 +155,15 @@ impl ExposedMemory {
             segment,
             shared: RwLock::default(),
             windows: Mutex::default(),
-            process_vm_from,
+            one_copy,
             is_private_reachable: facts.process_vm == ProcessVm::Allowed,
             refused: AtomicBool::new(is_apart),
         }
+    }
+
+    /// Returns the private buffers that are exposed; None if none are.
+    pub fn one_copy(&self) -> Option<OneCopy> {
+        self.one_copy.filter(|_| !self.refused.load(Relaxed))
     }
 
     /// Records that `region` maps our own arena from `offset` on.
@@ -159,9 +180,8 @@ impl ExposedMemory {
     /// Returns a key to memory that a peer may read.
     pub fn expose(&self, mem: UserMem) -> Option<ExposedKey> {
         self.expose_shared(mem).or_else(|| {
-            let from = self.process_vm_from?;
             let private = [PRIVATE, mem.as_ptr().addr() as u64, mem.len() as u64];
-            (mem.len() >= from && !self.refused.load(Relaxed)).then_some(private)
+            (mem.len() >= self.one_copy()?.from).then_some(private)
         })
     }
 

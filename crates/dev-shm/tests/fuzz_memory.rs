@@ -307,9 +307,9 @@ fn other(second: bool) -> usize {
 fn segment() -> Segment {
     let facts = HostFacts {
         process_vm: ProcessVm::Allowed,
-        memcpy_mb_s: 1000,
+        through_memory_mb_s: 1000,
         process_vm_mb_s: 2000,
-        process_vm_fixed_ns: 1,
+        process_vm_call_ns: 1,
         ..HostFacts::default()
     };
     let spec = SegmentSpec { facts, ..SegmentSpec::without_spares("fuzz", "here", RANKS, (0..RANKS as u32).collect()) };

@@ -10,7 +10,7 @@ use hawser_device::{
     PayloadSource, Protocol, RemoteError, RemoteKey, Submitted, Width, WriteSource,
 };
 use hawser_job::{ExitKind, HostFacts, ProcessVm, Segment, SegmentSpec};
-use hawser_os::process_vm;
+use hawser_os::{copy_timing, process_vm};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -193,7 +193,7 @@ fn a_shared_buffer_is_read() {
 
 /// Reads by process_vm_readv, as the host's facts allow; a read that fails is the last that is tried.
 fn a_private_buffer_is_read() {
-    let speeds = HostFacts { memcpy_mb_s: 1000, process_vm_mb_s: 2000, ..HostFacts::default() };
+    let speeds = HostFacts { through_memory_mb_s: 1000, process_vm_mb_s: 900, ..HostFacts::default() };
     let faster = HostFacts { process_vm: ProcessVm::Allowed, cores: 2, ..speeds };
     let bytes: Vec<u8> = (0..300_000).map(|i| ((i * 13) >> 3) as u8).collect();
     // Memory that a peer may read is never freed.
@@ -206,14 +206,12 @@ fn a_private_buffer_is_read() {
     let key_by = |facts: HostFacts| key_among(2, facts);
     assert!(key_by(faster).is_some());
     assert_eq!(key_by(HostFacts { process_vm: ProcessVm::Forbidden, ..faster }), None);
-    assert_eq!(key_by(HostFacts { process_vm_mb_s: 1000, ..faster }), None, "copying is as fast");
-    assert!(key_among(8, HostFacts { process_vm_mb_s: 1000, ..faster }).is_some(), "four ranks share a core");
-    assert_eq!(key_among(7, HostFacts { process_vm_mb_s: 1000, ..faster }), None, "not as many do");
-    // 100 us + n / 2 GB/s = n / 1 GB/s from 200 000 bytes on.
-    assert!(key_by(HostFacts { process_vm_fixed_ns: 100_000, ..faster }).is_some());
-    assert_eq!(key_by(HostFacts { process_vm_fixed_ns: 151_000, ..faster }), None, "too short for what a call costs");
+    assert_eq!(key_by(HostFacts { process_vm_mb_s: 500, ..faster }), None, "two copies are faster");
+    assert_eq!(key_by(HostFacts { through_memory_mb_s: 0, ..faster }), None, "nothing was measured");
+    assert!(key_among(8, HostFacts { process_vm_mb_s: 500, ..faster }).is_some(), "four ranks share a core");
+    assert_eq!(key_among(7, HostFacts { process_vm_mb_s: 500, ..faster }), None, "not as many do");
 
-    if !hawser_os::process_vm::allowed_between_children() {
+    if !copy_timing::is_allowed_between_children() {
         println!("     process_vm_readv is forbidden here");
         return;
     }
@@ -309,7 +307,7 @@ fn registered_memory_is_worked_on() {
     let ticket = CompletionToken { protocol: Protocol::MESSAGES, number: 1 };
     let len = 100_000;
     for is_private in [false, true] {
-        if is_private && !process_vm::allowed_between_children() {
+        if is_private && !copy_timing::is_allowed_between_children() {
             println!("     process_vm_readv is forbidden here");
             continue;
         }

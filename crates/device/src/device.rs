@@ -66,6 +66,8 @@ pub type ExposedKey = [u64; 3];
 ///             stream_from: None,
 ///             join_max: 0,
 ///             remote_read_from: None,
+///             private_read_from: None,
+///             one_way_stream_from: None,
 ///         }
 ///     }
 ///     fn port(&self, lane: Lane) -> Box<dyn DevicePort> {
@@ -222,6 +224,12 @@ pub trait Device: Send + Sync {
     /// Exposes `mem`, the memory of a send, so that the receiver may read it while the send is open. Returns the key
     /// that names the memory; `None` if peers cannot read it, or if packets are better.
     fn expose(&self, mem: UserMem<'static>) -> Option<ExposedKey> {
+        let _ = mem;
+        None
+    }
+
+    /// Does the same, but only if the memory is shared with the peer, so that a peer may read it without a system call.
+    fn expose_shared(&self, mem: UserMem<'static>) -> Option<ExposedKey> {
         let _ = mem;
         None
     }

@@ -28,6 +28,12 @@ pub struct DeviceLimits {
     /// Minimum length of a buffer, in bytes, from which a remote read of the exposed buffer is better than a stream;
     /// None if a stream is always better.
     pub remote_read_from: Option<usize>,
+    /// Minimum length of a buffer, in bytes, from which that holds for buffers in private memory, too; None if they are
+    /// always sent.
+    pub private_read_from: Option<usize>,
+    /// Minimum length of a message, in bytes, from which that holds for private memory only if both ends send to each
+    /// other; None if it always holds.
+    pub one_way_stream_from: Option<usize>,
 }
 
 impl DeviceLimits {

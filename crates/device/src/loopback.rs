@@ -59,6 +59,8 @@ impl Device for Loopback {
             stream_from: None,
             join_max: 0,
             remote_read_from: None,
+            private_read_from: None,
+            one_way_stream_from: None,
         }
     }
 

@@ -142,7 +142,7 @@ impl FirstProcess {
             ..RankServerSpec::default()
         };
         change(&mut spec);
-        let gate = RankServer::open(spec, facts::without_fork(local as usize), &mut epoll).unwrap();
+        let gate = RankServer::open(spec, facts::without_fork(), &mut epoll).unwrap();
         FirstProcess { rank_server: gate, epoll, children: Vec::new(), events: Vec::new() }
     }
 

@@ -21,12 +21,12 @@ pub struct HostFacts {
     /// less.
     pub cores: u32,
     pub process_vm: ProcessVm,
-    /// The rate of copying 1 MiB, in MB/s; 0 if it was not measured.
-    pub memcpy_mb_s: u32,
-    /// The rate of copying 1 MiB by process_vm_readv, in MB/s, and the time for copying one byte by it, in ns; 0 if
-    /// they were not measured.
+    /// The rate at which bytes go from one process to another by two copies through shared memory, and that by one
+    /// copy with process_vm_readv, in MB/s (`os::copy_timing`); 0 if they were not measured.
+    pub through_memory_mb_s: u32,
     pub process_vm_mb_s: u32,
-    pub process_vm_fixed_ns: u32,
+    /// The time for copying one byte by process_vm_readv, in ns; 0 if it was not measured.
+    pub process_vm_call_ns: u32,
     /// Whether doorbells rely on membarrier(2): then all ranks register for it, and wakers need no fence.
     pub membarrier: bool,
 }
@@ -40,9 +40,9 @@ impl HostFacts {
         let words = [
             self.cores,
             process_vm,
-            self.memcpy_mb_s,
+            self.through_memory_mb_s,
             self.process_vm_mb_s,
-            self.process_vm_fixed_ns,
+            self.process_vm_call_ns,
             u32::from(self.membarrier),
         ];
         for (i, word) in words.into_iter().enumerate() {
@@ -55,9 +55,9 @@ impl HostFacts {
         HostFacts {
             cores: word(0).max(1),
             process_vm: if word(1) == 1 { ProcessVm::Allowed } else { ProcessVm::Forbidden },
-            memcpy_mb_s: word(2),
+            through_memory_mb_s: word(2),
             process_vm_mb_s: word(3),
-            process_vm_fixed_ns: word(4),
+            process_vm_call_ns: word(4),
             membarrier: word(5) == 1,
         }
     }
@@ -72,9 +72,9 @@ mod tests {
         let facts = HostFacts {
             cores: 2,
             process_vm: ProcessVm::Allowed,
-            memcpy_mb_s: 26_000,
+            through_memory_mb_s: 26_000,
             process_vm_mb_s: 5_000,
-            process_vm_fixed_ns: 900,
+            process_vm_call_ns: 900,
             membarrier: true,
         };
         let header = Region::private(4096);

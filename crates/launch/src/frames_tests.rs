@@ -65,7 +65,7 @@ fn from_agent_frames() -> Vec<FromAgent> {
     let facts = HostFacts {
         cores: 2,
         process_vm: ProcessVm::Allowed,
-        memcpy_mb_s: 3,
+        through_memory_mb_s: 3,
         membarrier: true,
         ..HostFacts::default()
     };

@@ -14,15 +14,13 @@ use std::path::PathBuf;
 
 /// The properties of a host in one line.
 pub fn facts_text(facts: &HostFacts) -> String {
-    let copy = match facts.memcpy_mb_s {
-        0 => "copy speed not measured".into(),
-        speed => format!("memcpy {speed} MB/s"),
-    };
+    let rate = |mb_s: u32| if mb_s == 0 { "not measured".to_owned() } else { format!("{mb_s} MB/s") };
+    let copy = format!("two copies through memory {}", rate(facts.through_memory_mb_s));
     let process_vm = match facts.process_vm {
-        ProcessVm::Forbidden if facts.memcpy_mb_s == 0 => "process_vm_readv not tried".into(),
-        ProcessVm::Forbidden => "process_vm_readv forbidden".into(),
+        ProcessVm::Forbidden => "no process_vm_readv".into(),
         ProcessVm::Allowed => {
-            format!("process_vm_readv {} MB/s, at least {} ns a call", facts.process_vm_mb_s, facts.process_vm_fixed_ns)
+            let (rate, call_ns) = (rate(facts.process_vm_mb_s), facts.process_vm_call_ns);
+            format!("process_vm_readv {rate}, at least {call_ns} ns a call")
         }
     };
     let doorbell_method = if facts.membarrier { "membarrier" } else { "fences" };
@@ -124,25 +122,30 @@ mod tests {
     fn facts_are_told_in_words() {
         let line = facts_text(&HostFacts {
             cores: 2,
-            memcpy_mb_s: 9,
+            through_memory_mb_s: 9,
             process_vm: ProcessVm::Allowed,
             process_vm_mb_s: 5,
-            process_vm_fixed_ns: 7,
+            process_vm_call_ns: 7,
             membarrier: true,
         });
         assert_eq!(
             line,
-            "2 cores, memcpy 9 MB/s, process_vm_readv 5 MB/s, at least 7 ns a call, doorbells by membarrier"
+            "2 cores, two copies through memory 9 MB/s, process_vm_readv 5 MB/s, at least 7 ns a call, doorbells by \
+             membarrier"
         );
-        assert!(
-            facts_text(&HostFacts { memcpy_mb_s: 9, ..HostFacts::default() }).contains("process_vm_readv forbidden")
+        let nothing = facts_text(&HostFacts::default());
+        assert_eq!(
+            nothing,
+            "0 cores, two copies through memory not measured, no process_vm_readv, doorbells by fences"
         );
     }
 
     #[test]
     fn the_whole_text_names_host_cores_and_parameters() {
         let text = text(2, &ProfileStatus::Nothing);
-        for part in [host::name().as_str(), "cores ", "memcpy", "devices     self, shm, ether\n", "HAWSER_HANG_S=60"] {
+        for part in
+            [host::name().as_str(), "cores ", "two copies", "devices     self, shm, ether\n", "HAWSER_HANG_S=60"]
+        {
             assert!(text.contains(part), "{part} in {text}");
         }
     }

@@ -3,6 +3,7 @@
 //! A rank chooses by the same functions: the table asks them (`node::methods`). Used by `hawser-info`.
 
 use hawser_base::Result;
+use hawser_job::HostFacts;
 use hawser_node::devices;
 use hawser_node::methods::tables;
 use std::fmt::Write;
@@ -10,11 +11,11 @@ use std::fmt::Write;
 /// Requests the tables of all kinds of peers.
 pub const ALL: &str = "all";
 
-/// Returns the text for peers of a kind (the name of a device, or ALL), on a host with `ranks` ranks.
-pub fn text(kind: &str, ranks: usize) -> Result<String> {
+/// Returns the text for peers of a kind (the name of a device, or ALL), on a host with `ranks` ranks and these facts.
+pub fn text(kind: &str, facts: &HostFacts, ranks: usize) -> Result<String> {
     let mut text = String::from("a message goes, by its length in bytes\n");
     for kind in devices().filter(|&each| kind == ALL || kind == each) {
-        for (title, rows) in tables(kind, ranks)? {
+        for (title, rows) in tables(kind, facts, ranks)? {
             let _ = writeln!(text, "{title}");
             for row in rows {
                 let _ = writeln!(text, "  {:36}  {}", row.situation, line(&row.methods));
@@ -49,7 +50,8 @@ mod tests {
 
     #[test]
     fn one_kind_of_peer_is_shown_or_all() {
-        let titles = |kind| text(kind, 2).unwrap().lines().filter(|line| line.starts_with("to ")).count();
+        let titles =
+            |kind| text(kind, &HostFacts::default(), 2).unwrap().lines().filter(|line| line.starts_with("to ")).count();
         assert_eq!(["self", "shm", "ether", ALL].map(titles), [1, 1, 2, 4]);
     }
 }

@@ -5,10 +5,12 @@
 //! this crate, which makes a rank's limits from those of its devices, and by `launch`; uses `p2p::matching`.
 
 use crate::params;
+use hawser_base::param::Param;
 use hawser_base::{Error, Peer, Result};
 use hawser_dev_ether::EtherDevice;
 use hawser_dev_shm::ShmDevice;
 use hawser_device::{Device, DeviceLimits, Fragmentation, Loopback, PREFIX_MAX};
+use hawser_job::HostFacts;
 use hawser_p2p::matching::ProtocolLimits;
 use hawser_p2p::matching::method_table::{MethodRow, RouteFigures, table};
 use hawser_p2p::wire::EAGER_FIRST_PREFIX;
@@ -33,6 +35,8 @@ pub(crate) fn route_limits(device: &DeviceLimits) -> Result<ProtocolLimits> {
         rtr_from: if params::RTR.flag()? { offer_from } else { ProtocolLimits::NEVER },
         reply_from: offer_from,
         read_from: at_least(packet + 1, device.remote_read_from),
+        private_read_from: private_read_from(device, packet, eager),
+        one_way_stream_from: at_least(0, device.one_way_stream_from),
         write_from: packet + 1,
         zero_copy_from: at_least(0, device.zero_copy_from),
         stream_from: at_least(1, device.stream_from),
@@ -41,16 +45,33 @@ pub(crate) fn route_limits(device: &DeviceLimits) -> Result<ProtocolLimits> {
     })
 }
 
+/// Returns the length, in bytes, from which a message is read from the sender's private memory. If the user has named
+/// no such length, the lengths that the user has named for other methods hold.
+fn private_read_from(device: &DeviceLimits, packet: u64, eager: u64) -> u64 {
+    let Some(from) = device.private_read_from else { return ProtocolLimits::NEVER };
+    let from = (packet + 1).max(from as u64);
+    let is_given = |param: &Param| !param.text().is_empty();
+    if is_given(&hawser_dev_shm::PROCESS_VM_FROM) {
+        from
+    } else if is_given(&params::OFFER_FROM) {
+        ProtocolLimits::NEVER
+    } else if is_given(&params::EAGER) {
+        from.max(eager + 1)
+    } else {
+        from
+    }
+}
+
 /// Returns the methods to peers of a kind, which is the name of the device that reaches them (`devices`), for this
 /// process's parameters: one table with its title, or several if the route has several forms. `ranks`: the number of
-/// ranks on this host.
-pub fn tables(kind: &str, ranks: usize) -> Result<Vec<(String, Vec<MethodRow>)>> {
+/// ranks on this host, of which `facts` are known.
+pub fn tables(kind: &str, facts: &HostFacts, ranks: usize) -> Result<Vec<(String, Vec<MethodRow>)>> {
     let shown = |title: String, device: DeviceLimits| Ok((title, table(&figures(&device)?)));
     match kind {
         Loopback::NAME => Ok(vec![shown("to the rank itself (self)".into(), Loopback::new(Peer(0)).limits())?]),
         ShmDevice::NAME => {
             let title = format!("to a rank of the same host (shm), {ranks} ranks on the host");
-            Ok(vec![shown(title, hawser_dev_shm::limits(ranks))?])
+            Ok(vec![shown(title, hawser_dev_shm::limits(facts, ranks))?])
         }
         EtherDevice::NAME => {
             let title = |mtu| format!("to a rank of another host (ether), MTU {mtu}");
@@ -82,10 +103,10 @@ mod tests {
     #[test]
     fn each_kind_of_peer_has_tables_and_no_other() {
         for kind in crate::devices() {
-            let tables = tables(kind, 2).unwrap();
+            let tables = tables(kind, &HostFacts::default(), 2).unwrap();
             assert!(!tables.is_empty() && tables.iter().all(|(_, rows)| rows.len() >= 4), "{kind}");
         }
-        let error = tables("tcp", 2).unwrap_err();
+        let error = tables("tcp", &HostFacts::default(), 2).unwrap_err();
         assert_eq!(error.cause(), "\"tcp\" is no kind of peer; choose one of self, shm, ether");
     }
 
@@ -94,13 +115,13 @@ mod tests {
     fn the_credit_between_hosts_is_what_a_sender_keeps() {
         let credit = |device: DeviceLimits| route_limits(&device).unwrap().credit;
         assert_eq!(credit(hawser_dev_ether::limits_by_mtu(1500)), hawser_dev_ether::RETAINED_MAX_BYTES as u64);
-        assert_eq!(credit(hawser_dev_shm::limits(2)), 1 << 20);
+        assert_eq!(credit(hawser_dev_shm::limits(&HostFacts::default(), 2)), 1 << 20);
     }
 
     #[test]
     fn a_packet_is_a_frame_between_hosts_and_a_piece_in_memory() {
         let begins = |kind| {
-            let tables = tables(kind, 2).unwrap();
+            let tables = tables(kind, &HostFacts::default(), 2).unwrap();
             tables.iter().map(|(_, rows)| rows[0].methods[1].0).collect::<Vec<_>>()
         };
         assert_eq!(begins("shm"), [(16 << 10) + 1]);

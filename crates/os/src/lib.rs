@@ -8,6 +8,7 @@
 pub mod bpf;
 pub mod cgroup;
 pub mod clock;
+pub mod copy_timing;
 pub mod cpus;
 pub mod ebpf;
 pub mod epoll;

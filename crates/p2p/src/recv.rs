@@ -44,6 +44,7 @@ impl<N: RequestData> LaneState<N> {
         }
         if posted == PostOutcome::Matched || self.core.engine.has_effects() {
             self.flush_effects();
+            self.read_for_threads();
         }
     }
 

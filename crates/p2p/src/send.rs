@@ -10,7 +10,7 @@
 use crate::buffer::Buffer;
 use crate::counters::Counter;
 use crate::lane::{LaneCore, LaneState};
-use crate::matching::method;
+use crate::matching::method::{self, PollBeforeSend};
 use crate::matching::{Envelope, OpOutcome, Packet, ProtocolLimits, SendSpec, SendStart};
 use crate::message::{Destination, MessageMemory, PendingSend};
 use crate::request::RequestData;
@@ -105,10 +105,13 @@ impl<N: RequestData> LaneState<N> {
     pub fn start(&mut self, send: PendingSend) {
         let (peer, bytes) = (send.to.peer, send.body.bytes());
         self.start_joined();
-        if method::polls_for_rtr(self.core.engine.limits_of(peer), bytes) {
-            self.progress_with(peer);
-        } else {
-            while !self.core.engine.has_credit(peer, bytes) && self.progress_with(peer) {}
+        let is_readable = self.core.expose_body(peer, &send.body).is_some();
+        match method::poll_before_send(self.core.engine.limits_of(peer), bytes, is_readable) {
+            PollBeforeSend::ForRtr => {
+                self.poll_only(peer);
+            }
+            PollBeforeSend::ForCredit => while !self.core.engine.has_credit(peer, bytes) && self.poll_only(peer) {},
+            PollBeforeSend::None => {}
         }
         self.core.counters.add(Counter::BytesSent as usize, bytes);
         if !self.waiting_sends.is_empty() {
@@ -123,6 +126,7 @@ impl<N: RequestData> LaneState<N> {
         if self.core.engine.has_effects() {
             self.flush_effects();
         }
+        self.read_for_threads();
     }
 
     /// Polls now and then for sends that wait for space: a program that sends and makes no other call never polls.
@@ -134,7 +138,7 @@ impl<N: RequestData> LaneState<N> {
         }
         let now_ns = clock::now_ns();
         if now_ns >= self.waiting_polls.next_ns {
-            self.progress();
+            self.poll_all();
             self.waiting_polls.next_ns = now_ns + WAITING_POLL_NS;
         }
     }
@@ -320,10 +324,7 @@ impl<N: RequestData> LaneState<N> {
     /// Collects what the choice of the method needs to know of a send, and reserves space for its first packet.
     fn spec_of(&mut self, send: &PendingSend, limits: &ProtocolLimits) -> SendSpec {
         let (to, bytes) = (send.to, send.body.bytes());
-        let key = match &send.body {
-            MessageMemory::Buffer(Buffer::Dense(mem)) => self.core.expose(to.peer, *mem),
-            _ => None,
-        };
+        let key = self.core.expose_body(to.peer, &send.body);
         let frame = self.channel.piece_len(to.peer, bytes as usize);
         let packet = (frame.unwrap_or(self.channel.max_single_packet(to.peer)) - wire::EAGER_FIRST_PREFIX) as u64;
         // Frames of one length leave by one system call; without frames, a short first packet lets both ends copy at

@@ -530,6 +530,8 @@ mod tests {
                 stream_from: None,
                 join_max: 0,
                 remote_read_from: None,
+                private_read_from: None,
+                one_way_stream_from: None,
             }
         }
         fn port(&self, _: Lane) -> Box<dyn DevicePort> {

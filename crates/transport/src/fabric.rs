@@ -185,6 +185,11 @@ impl Fabric {
         self.device(to)?.expose(mem)
     }
 
+    /// Exposes a buffer in shared memory for remote reading, if the device can.
+    pub fn expose_shared(&self, to: Peer, mem: UserMem<'static>) -> Option<ExposedKey> {
+        self.device(to)?.expose_shared(mem)
+    }
+
     /// Reads `into.len()` bytes of the peer's exposed buffer from `at` on; false if it cannot be read.
     pub fn read(&self, from: Peer, key: &ExposedKey, at: u64, into: UserMem) -> bool {
         self.device(from).is_some_and(|device| device.read(from, key, at, into))

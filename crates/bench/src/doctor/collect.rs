@@ -14,7 +14,7 @@ use hawser_dev_ether::{EtherConfig, InterfacePorts, PARAMS, PortAttempt};
 use hawser_os::limits::{self, Limit, Resource};
 use hawser_os::offloads::Feature;
 use hawser_os::signals::{self, SIGXFSZ};
-use hawser_os::{clock, cpus, filesystem, host, membarrier, memfd, offloads, process_vm};
+use hawser_os::{clock, copy_timing, cpus, filesystem, host, membarrier, memfd, offloads};
 use std::fs;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -123,7 +123,7 @@ fn limits() -> LimitFacts {
 
 fn copying() -> CopyFacts {
     CopyFacts {
-        process_vm: process_vm::allowed_between_children(),
+        process_vm: copy_timing::is_allowed_between_children(),
         ptrace_scope: read_parsed("/proc/sys/kernel/yama/ptrace_scope"),
         seccomp: process_status("Seccomp:").is_some_and(|mode| mode != "0"),
         membarrier: membarrier::is_supported(),

@@ -134,6 +134,8 @@ impl Device for MemoryDevice {
             stream_from: None,
             join_max: 0,
             remote_read_from: None,
+            private_read_from: None,
+            one_way_stream_from: None,
         }
     }
 

@@ -39,7 +39,7 @@ pub fn serve(manual: &ManualStart, settings: JobSettings) -> Result<Segment, Str
     let (host, pid, size) = (host::name(), host::pid(), manual.size);
     let (job_id, hosts) = (format!("plain-{pid}"), vec![0; size as usize]);
     let local_ranks = LocalRanks { job_id: &job_id, host: &host, size, ranks: (0..size).collect(), hosts: &hosts };
-    let segment = local_ranks.segment(facts::without_fork(size as usize)).map_err(|error| error.to_string())?;
+    let segment = local_ranks.segment(facts::without_fork()).map_err(|error| error.to_string())?;
     let mut epoll = Epoll::new().map_err(|error| error.to_string())?;
     let listener =
         ClientListener::open(&job_id, size as usize, &mut epoll, LISTENER).map_err(|error| error.to_string())?;

@@ -50,7 +50,8 @@ fn main() {
         };
     }
     if let Some(kind) = options.methods {
-        return match methods::text(&kind, cpus::available()) {
+        let ranks = cpus::available();
+        return match methods::text(&kind, &hawser_host::facts::measure(ranks, false), ranks) {
             Ok(text) => print(&text),
             Err(error) => fail(error.cause()),
         };

@@ -2,9 +2,8 @@
 //! message; nothing here has state, or knows a device by name. The fast paths of `send` and `recv` compare a length
 //! with a limit themselves, and come to the same result (`tests/quick_path.rs`).
 //!
-//! In the order of a message: `polls_for_rtr` (before a send begins), `is_device_stream` and `of_send` (its beginning),
-//! `announces` (the RTR of a posted receive), `reply_to_rts` (the reply to an RTS), `of_rest` (the bytes behind the
-//! first packet).
+//! In the order of a message: `poll_before_send`, `is_device_stream` and `of_send` (its beginning), `announces` (the
+//! RTR of a posted receive), `reply_to_rts` (the reply to an RTS), `of_rest` (the bytes behind the first packet).
 //! `method_table` shows all of it for people (`hawser-info --methods`).
 //!
 //! Used by `post`, `rtr` and `arrive`, and by `send` and `lane`, which carry the methods out; uses `limits`.
@@ -53,10 +52,28 @@ pub enum SendMethod {
     WaitForSpace,
 }
 
-/// Returns whether a send polls its peer before it begins, because an RTR may lie in the ring that it could reply to.
-/// (Without that poll, 85 % of the long messages of a ping-pong sent an RTS.)
-pub fn polls_for_rtr(limits: &ProtocolLimits, bytes: u64) -> bool {
-    bytes > limits.eager || bytes >= limits.reply_from
+/// The reason for which a send polls its peer before it begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PollBeforeSend {
+    /// It does not poll: the receiver will read the message from the sender's memory, for which neither an RTR nor
+    /// credit is needed.
+    None,
+    /// As long as there is not enough credit and packets arrive: one of them may return credit.
+    ForCredit,
+    /// Once, because an RTR may lie in the ring that the send could reply to. (Without that poll, 85 % of the long
+    /// messages of a ping-pong sent an RTS.)
+    ForRtr,
+}
+
+/// Chooses whether a send polls its peer before it begins. `is_readable`: see `SendFacts`.
+pub fn poll_before_send(limits: &ProtocolLimits, bytes: u64, is_readable: bool) -> PollBeforeSend {
+    if is_readable {
+        PollBeforeSend::None
+    } else if bytes > limits.eager || bytes >= limits.reply_from {
+        PollBeforeSend::ForRtr
+    } else {
+        PollBeforeSend::ForCredit
+    }
 }
 
 /// Returns whether the device is asked to send an eager message by a method of its own, before its packets are.
@@ -112,7 +129,8 @@ pub enum Announcement {
 /// Chooses what a posted receive of `capacity` bytes tells its source. `is_writable`: the sender can write into the
 /// receive's memory, by the rkey of a CTS, so that an RTS is wanted.
 pub fn announces(limits: &ProtocolLimits, capacity: u64, is_writable: bool) -> Announcement {
-    if capacity >= limits.rtr_from && !is_writable { Announcement::Rtr } else { Announcement::None }
+    let is_announced = capacity >= limits.rtr_from && !limits.is_private_read(capacity, false) && !is_writable;
+    if is_announced { Announcement::Rtr } else { Announcement::None }
 }
 
 /// The reply to an RTS, by which the receiver gets the bytes that did not come with it.

@@ -28,11 +28,16 @@ pub struct MethodRow {
 type MethodOf = fn(&RouteFigures, u64) -> Option<String>;
 
 /// The situations, each with its method.
-const SITUATIONS: [(&str, MethodOf); 7] = [
+const SITUATIONS: [(&str, MethodOf); 8] = [
     ("the send comes first", |route, bytes| Some(route.name(&route.facts(bytes)))),
     ("the receive comes first", |route, bytes| {
         let is_announced = method::announces(&route.limits, bytes, false) == Announcement::Rtr;
         Some(route.name(&SendFacts { rtr_capacity: is_announced.then_some(bytes), ..route.facts(bytes) }))
+    }),
+    ("both ends send to each other", |route, bytes| {
+        let is_readable = route.limits.is_private_read(bytes, true);
+        let occurs = route.limits.one_way_stream_from < ProtocolLimits::NEVER;
+        occurs.then(|| route.name(&SendFacts { is_readable, ..route.facts(bytes) }))
     }),
     ("one of many nonblocking sends", |route, bytes| {
         let name = || route.name(&route.facts(bytes));
@@ -63,7 +68,7 @@ impl RouteFigures {
         SendFacts {
             bytes,
             sync: false,
-            is_readable: false,
+            is_readable: limits.is_private_read(bytes, false),
             has_space: true,
             credit: limits.credit,
             rtr_capacity: None,
@@ -101,6 +106,8 @@ impl RouteFigures {
             rtr_from,
             reply_from,
             read_from,
+            private_read_from,
+            one_way_stream_from,
             write_from,
             zero_copy_from,
             stream_from,
@@ -108,12 +115,13 @@ impl RouteFigures {
             ..
         } = self.limits;
         let longest = [self.packet, packet, eager, first, self.first];
-        let shortest = [rtr_from, reply_from, read_from, write_from, zero_copy_from, stream_from];
+        let reads = [read_from, private_read_from, one_way_stream_from];
+        let shortest = [rtr_from, reply_from, write_from, zero_copy_from, stream_from];
         // The rest of a message is as much shorter as its first packet has bytes.
         let rests = [first, self.first, packet, self.packet].map(|sent| zero_copy_from.saturating_add(sent));
         let mut all = vec![0, 1, join_below];
         all.extend(longest.map(|length| length + 1));
-        all.extend(shortest.into_iter().chain(rests).filter(|&from| from < ProtocolLimits::NEVER));
+        all.extend(reads.into_iter().chain(shortest).chain(rests).filter(|&from| from < ProtocolLimits::NEVER));
         all.sort_unstable();
         all.dedup();
         all
@@ -135,6 +143,7 @@ pub fn table(route: &RouteFigures) -> Vec<MethodRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use method::PollBeforeSend;
 
     const SHORT: ProtocolLimits = ProtocolLimits {
         packet: 40,
@@ -143,6 +152,8 @@ mod tests {
         rtr_from: 60,
         reply_from: 80,
         read_from: 41,
+        private_read_from: ProtocolLimits::NEVER,
+        one_way_stream_from: ProtocolLimits::NEVER,
         write_from: 70,
         zero_copy_from: 130,
         stream_from: 50,
@@ -151,6 +162,8 @@ mod tests {
     };
     const NEVER: u64 = ProtocolLimits::NEVER;
     const JOINING: ProtocolLimits = ProtocolLimits { join_below: 70, read_from: NEVER, ..SHORT };
+    /// The receiver reads messages of 60 to 120 bytes, and longer ones if both ends send to each other.
+    const PRIVATE: ProtocolLimits = ProtocolLimits { private_read_from: 60, one_way_stream_from: 121, ..SHORT };
 
     fn routes() -> Vec<RouteFigures> {
         let limits = [
@@ -159,6 +172,7 @@ mod tests {
             ProtocolLimits { rtr_from: 0, reply_from: 0, zero_copy_from: NEVER, stream_from: NEVER, ..SHORT },
             ProtocolLimits { rtr_from: NEVER, first: 0, zero_copy_from: 0, ..SHORT },
             JOINING,
+            PRIVATE,
         ];
         let figures =
             |limits| [(40, 16), (10, 10), (60, 16)].map(|(packet, first)| RouteFigures { limits, packet, first });
@@ -206,6 +220,32 @@ mod tests {
             methods("received in memory of MPI_Alloc_mem"),
             [(0, "eager"), (41, "eager stream"), (101, "remote write")]
         );
+    }
+
+    #[test]
+    fn private_memory_is_read_where_one_copy_is_better() {
+        let rows = table(&RouteFigures { limits: PRIVATE, packet: 40, first: 16 });
+        let methods = |situation: &str| -> Vec<(u64, &str)> {
+            let row = rows.iter().find(|row| row.situation == situation).unwrap();
+            row.methods.iter().map(|(from, name)| (*from, &name[..])).collect()
+        };
+        let read = [(0, "eager"), (41, "eager stream"), (60, "remote read")];
+        assert_eq!(methods("both ends send to each other"), read);
+        for (situation, streamed) in [("the send comes first", "rendezvous"), ("the receive comes first", "RTR reply")]
+        {
+            let methods = methods(situation);
+            assert_eq!((&methods[..3], methods[3]), (&read[..], (121, streamed)), "{situation}");
+        }
+    }
+
+    /// An RTR or a poll for one would only delay a message that the receiver reads.
+    #[test]
+    fn a_message_that_is_read_is_neither_announced_nor_polled_for() {
+        let announced = |bytes| method::announces(&PRIVATE, bytes, false) == Announcement::Rtr;
+        assert_eq!([59, 60, 120, 121].map(announced), [false, false, false, true]);
+        let poll = |is_readable| move |bytes| method::poll_before_send(&PRIVATE, bytes, is_readable);
+        assert_eq!([79, 80].map(poll(false)), [PollBeforeSend::ForCredit, PollBeforeSend::ForRtr]);
+        assert_eq!([60, 200].map(poll(true)), [PollBeforeSend::None; 2]);
     }
 
     #[test]

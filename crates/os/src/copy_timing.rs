@@ -1,0 +1,238 @@
+//! Times the two ways by which one process passes bytes to another: two copies through shared memory, which run at the
+//! same time on two cores, and one copy by process_vm_readv(2). Which is faster depends on the processor, its caches
+//! and the kernel, so only two processes that do both can tell.
+//!
+//! Two children of the caller do it, since ranks are such children too, and may not copy from each other where Yama,
+//! seccomp or namespaces forbid it. Nothing waits for ever: if the kernel gives the children no cores in time, copying
+//! is allowed but not timed. Used by `host`, which publishes the result (`job::HostFacts`), and by `bench`'s doctor;
+//! uses `process_vm`, `memfd`.
+
+use crate::{clock, errno, map, memfd, process_vm};
+use hawser_base::{Region, UserMem};
+use std::hint;
+use std::io;
+use std::os::fd::AsFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// The length of a message, in bytes. It fits a second-level cache.
+pub const MESSAGE_BYTES: usize = 128 << 10;
+/// The length of a chunk and the number of chunks in shared memory, as in `dev-shm`'s streams of such messages.
+const CHUNK_BYTES: usize = 8 << 10;
+const CHUNKS: usize = 8;
+const CHUNKS_OF_MESSAGE: u32 = (MESSAGE_BYTES / CHUNK_BYTES) as u32;
+
+/// The number of messages by each way; the fastest one counts, because other processes can only slow one down.
+const ROUNDS: u32 = 8;
+/// The time, in ns, that all timed messages may take: about a millisecond if nothing else runs.
+const TIMED_NS: u64 = 20_000_000;
+/// The time, in ns, for which the source exists at most, and for which the reader waits for it. Other programs may keep
+/// both from their cores.
+const LIFE_NS: u64 = 2_000_000_000;
+/// The number of turns of a waiting loop between two looks at the clock.
+const TURNS_PER_CLOCK: u32 = 1024;
+
+/// The places of the shared words. The first four are counters that one child increments and the other one waits for,
+/// each in a pair of cache lines of its own.
+const BEGUN: usize = 0; // messages that the source has begun
+const FILLED: usize = 128; // chunks that the source has filled
+const EMPTIED: usize = 256; // chunks that the reader has emptied
+const DONE: usize = 384; // messages that the reader has whole
+const SOURCE_ADDRESS: usize = 512;
+const SOURCE_PID: usize = 520;
+const THROUGH_MEMORY_NS: usize = 640;
+const PROCESS_VM_NS: usize = 648;
+const CALL_NS: usize = 656;
+const IS_OVER: usize = 768; // set when the source may end
+const FIRST_CHUNK: usize = 4096;
+const REGION_BYTES: usize = FIRST_CHUNK + CHUNKS * CHUNK_BYTES;
+
+/// The times for a message of `MESSAGE_BYTES` from one process to another, in ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyTimes {
+    /// By two copies through shared memory.
+    pub through_memory_ns: u64,
+    /// By one copy with process_vm_readv.
+    pub process_vm_ns: u64,
+    /// The time for one byte by process_vm_readv, that is the cost of the call.
+    pub call_ns: u64,
+}
+
+/// Returns whether a process of this user may copy from another process that has called `process_vm::allow_peers`.
+/// Calls fork: only for processes of one thread, such as the launcher.
+pub fn is_allowed_between_children() -> bool {
+    race(0).is_some()
+}
+
+/// Times both ways. None if process_vm_readv between two children is forbidden. Times that were not measured, for want
+/// of a second core or in time, are 0. Calls fork: only for processes of one thread, such as the launcher.
+pub fn measure(cores: usize) -> Option<CopyTimes> {
+    let shared = race(if cores > 1 { ROUNDS } else { 0 })?;
+    let word = |at| shared.u64(at).load(Relaxed);
+    let [through_memory_ns, process_vm_ns, call_ns] = [THROUGH_MEMORY_NS, PROCESS_VM_NS, CALL_NS].map(word);
+    let is_whole = shared.u32(DONE).load(Relaxed) == 2 * ROUNDS;
+    let (through_memory_ns, process_vm_ns) = if is_whole { (through_memory_ns, process_vm_ns) } else { (0, 0) };
+    Some(CopyTimes { through_memory_ns, process_vm_ns, call_ns })
+}
+
+/// Runs the two children with `rounds` messages by each way. Returns the shared words, or None if a copy is forbidden.
+fn race(rounds: u32) -> Option<Region> {
+    let file = memfd::create(c"hawser-copies", REGION_BYTES as u64).ok()?;
+    let shared = map::shared(file.as_fd(), 0, REGION_BYTES).ok()?;
+    let source = child(|| run_source(&shared, rounds))?;
+    let reader = child(|| run_reader(&shared, rounds));
+    let is_allowed = reader.is_some_and(|reader| reap(reader) == Some(0));
+    shared.u32(IS_OVER).store(1, Release);
+    reap(source);
+    is_allowed.then_some(shared)
+}
+
+/// Starts a child that runs `run` and exits with code 0 if that succeeds.
+fn child(run: impl FnOnce() -> io::Result<()>) -> Option<i32> {
+    // SAFETY: the caller's process has one thread, so the child may do everything that its parent may.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        let has_succeeded = catch_unwind(AssertUnwindSafe(run)).is_ok_and(|result| result.is_ok());
+        // SAFETY: leaves the child at once, running nothing of its parent's.
+        unsafe { libc::_exit(if has_succeeded { 0 } else { 1 }) }
+    }
+    (pid > 0).then_some(pid)
+}
+
+fn reap(pid: i32) -> Option<i32> {
+    let mut status = -1;
+    // SAFETY: a child of ours and a valid place for its status.
+    errno::restarted(|| unsafe { libc::waitpid(pid, &mut status, 0) }).ok()?;
+    Some(status)
+}
+
+/// Sends the messages, and exists until the reader has ended.
+fn run_source(shared: &Region, rounds: u32) -> io::Result<()> {
+    process_vm::allow_peers();
+    let mut message = vec![1u8; MESSAGE_BYTES];
+    shared.u64(SOURCE_ADDRESS).store(message.as_ptr().addr() as u64, Relaxed);
+    shared.u32(SOURCE_PID).store(crate::host::pid() as u32, Release);
+    let timed_until_ns = clock::now_ns() + TIMED_NS;
+    // A time that was not measured is no error.
+    let _ = send_messages(shared, rounds, &mut message, timed_until_ns);
+    wait(clock::now_ns() + LIFE_NS, || shared.u32(IS_OVER).load(Acquire) != 0)
+}
+
+/// Sends the messages, and records the fastest one of each way.
+fn send_messages(shared: &Region, rounds: u32, message: &mut [u8], until_ns: u64) -> io::Result<()> {
+    let mut filled = 0;
+    for number in 1..=2 * rounds {
+        // The program has just written the message, as is usual.
+        message.fill(number as u8);
+        let start_ns = clock::now_ns();
+        shared.u32(BEGUN).store(number, Release);
+        if is_through_memory(number) {
+            for (chunk, bytes) in message.chunks(CHUNK_BYTES).enumerate() {
+                wait(until_ns, || filled - shared.u32(EMPTIED).load(Acquire) < CHUNKS as u32)?;
+                let slot = shared.bytes(chunk_at(chunk), CHUNK_BYTES);
+                // SAFETY: both have CHUNK_BYTES; the reader reads the chunk only after FILLED says so.
+                unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), slot.as_ptr(), CHUNK_BYTES) };
+                filled += 1;
+                shared.u32(FILLED).store(filled, Release);
+            }
+        }
+        wait(until_ns, || shared.u32(DONE).load(Acquire) == number)?;
+        let best = shared.u64(if is_through_memory(number) { THROUGH_MEMORY_NS } else { PROCESS_VM_NS });
+        let (took_ns, known_ns) = (clock::now_ns() - start_ns, best.load(Relaxed));
+        best.store(if known_ns == 0 { took_ns } else { known_ns.min(took_ns) }, Relaxed);
+    }
+    Ok(())
+}
+
+/// Receives the messages. An error is that of a copy which is forbidden, or a source that is gone.
+fn run_reader(shared: &Region, rounds: u32) -> io::Result<()> {
+    let mut message = vec![2u8; MESSAGE_BYTES];
+    // SAFETY: the vector outlives the view, and nothing else uses it meanwhile.
+    let into = unsafe { UserMem::new(message.as_mut_ptr(), MESSAGE_BYTES) };
+    wait(clock::now_ns() + LIFE_NS, || shared.u32(SOURCE_PID).load(Acquire) != 0)?;
+    let source = (shared.u32(SOURCE_PID).load(Relaxed) as i32, shared.u64(SOURCE_ADDRESS).load(Relaxed));
+    let timed_until_ns = clock::now_ns() + TIMED_NS;
+    let mut call_ns = u64::MAX;
+    for _ in 0..3 {
+        let start_ns = clock::now_ns();
+        process_vm::read(source.0, source.1, into.slice(0, 1))?;
+        call_ns = call_ns.min(clock::now_ns() - start_ns);
+    }
+    shared.u64(CALL_NS).store(call_ns, Relaxed);
+    // Copying is allowed. A time that was not measured is no error.
+    let _ = receive_messages(shared, rounds, source, into, timed_until_ns);
+    Ok(())
+}
+
+/// Receives the messages of the process and address `source` into `into`.
+fn receive_messages(
+    shared: &Region,
+    rounds: u32,
+    (pid, from): (i32, u64),
+    into: UserMem,
+    until_ns: u64,
+) -> io::Result<()> {
+    let mut emptied = 0;
+    for number in 1..=2 * rounds {
+        wait(until_ns, || shared.u32(BEGUN).load(Acquire) == number)?;
+        if is_through_memory(number) {
+            for chunk in 0..CHUNKS_OF_MESSAGE as usize {
+                wait(until_ns, || shared.u32(FILLED).load(Acquire) > emptied)?;
+                let slot = shared.bytes(chunk_at(chunk), CHUNK_BYTES);
+                let to = into.slice(chunk * CHUNK_BYTES, CHUNK_BYTES);
+                // SAFETY: both have CHUNK_BYTES; the source fills the chunk again only after EMPTIED says so.
+                unsafe { std::ptr::copy_nonoverlapping(slot.as_ptr(), to.as_ptr(), CHUNK_BYTES) };
+                emptied += 1;
+                shared.u32(EMPTIED).store(emptied, Release);
+            }
+        } else {
+            process_vm::read(pid, from, into)?;
+        }
+        shared.u32(DONE).store(number, Release);
+    }
+    Ok(())
+}
+
+/// Returns whether message `number` goes through shared memory: every second one.
+fn is_through_memory(number: u32) -> bool {
+    number.is_multiple_of(2)
+}
+
+/// Returns the place of a message's chunk in the shared region.
+fn chunk_at(chunk: usize) -> usize {
+    FIRST_CHUNK + chunk % CHUNKS * CHUNK_BYTES
+}
+
+/// Waits, spinning, until `is_true`; an error if that takes until `until_ns`.
+fn wait(until_ns: u64, is_true: impl Fn() -> bool) -> io::Result<()> {
+    loop {
+        for _ in 0..TURNS_PER_CLOCK {
+            if is_true() {
+                return Ok(());
+            }
+            hint::spin_loop();
+        }
+        if clock::now_ns() > until_ns {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_are_timed_where_they_are_allowed() {
+        let start_ns = clock::now_ns();
+        if let Some(times) = measure(2) {
+            assert!(times.call_ns > 0, "{times:?}");
+            assert_eq!(times.through_memory_ns > 0, times.process_vm_ns > 0, "{times:?}");
+            println!("{times:?}");
+            assert_eq!(measure(1).map(|times| (times.through_memory_ns, times.process_vm_ns)), Some((0, 0)));
+        }
+        assert_eq!(is_allowed_between_children(), measure(1).is_some());
+        assert!(clock::now_ns() - start_ns < 10_000_000_000, "no wait lasts");
+    }
+}
