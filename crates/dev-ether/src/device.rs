@@ -223,7 +223,7 @@ fn limits(short_max_bytes: usize) -> DeviceLimits {
         join_max: JOIN_MAX_BYTES,
         remote_read_from: None,
         private_read_from: None,
-        one_way_stream_from: None,
+        copy_trial_from: None,
     }
 }
 

@@ -133,8 +133,8 @@ fn among(ranks: usize, (longest, piece): Lengths, one_copy: Option<OneCopy>) -> 
         stream_from: None,
         join_max: 0,
         remote_read_from: Some(ARENA_FROM),
-        private_read_from: one_copy.map(|one_copy| one_copy.from),
-        one_way_stream_from: one_copy.and_then(|one_copy| one_copy.one_way_below),
+        private_read_from: one_copy.filter(|one_copy| !one_copy.is_tried).map(|one_copy| one_copy.from),
+        copy_trial_from: one_copy.filter(|one_copy| one_copy.is_tried).map(|one_copy| one_copy.from),
     }
 }
 

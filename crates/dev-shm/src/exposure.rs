@@ -1,7 +1,7 @@
 //! Exposed memory: a peer reads or writes a buffer directly, without packets. If the buffer is in shared memory
 //! (MPI_Alloc_mem, windows), that is one plain copy. A buffer in private memory is only read, by process_vm_readv,
-//! and only if that is better (`one_copy`): as measured by the host's agent, but always for long buffers on a heavily
-//! oversubscribed host; or as the parameter PROCESS_VM_FROM says.
+//! and only if that may be faster (`one_copy`): as the host's agent has measured, but always for long buffers on a
+//! heavily oversubscribed host; or as the parameter PROCESS_VM_FROM says.
 //!
 //! A key from a message is checked: a wrong key can at worst name other memory of the job. A copy that fails returns
 //! false, and the bytes are sent instead. Used by `device`; uses `job::arena` and `os::process_vm`.
@@ -48,7 +48,7 @@ pub static PROCESS_VM_FROM: Param = Param {
     kind: ParamKind::Bytes { min: 0, max: 1 << 40 },
     default: "",
     help: "shortest send buffer in private memory that the receiver reads by process_vm_readv if permitted, in bytes; \
-           empty: 128 KiB if both ends send to each other, where that is measured as better, else none",
+           empty: as trials find it from 24 KiB on, where such copies are fast enough",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_TUNER_DETAIL,
     read: ReadTime::AtStart,
@@ -58,16 +58,16 @@ pub static PROCESS_VM_FROM: Param = Param {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct OneCopy {
     pub from: usize,
-    /// Length from which a buffer is exposed only if both ends send to each other; None if there is no such length.
-    pub one_way_below: Option<usize>,
+    /// Whether trials decide which of them are exposed (`p2p::copy_choice`).
+    pub is_tried: bool,
 }
 
 /// Returns the private buffers that are exposed for process_vm_readv; None if none are.
 pub(crate) fn one_copy(facts: &HostFacts, ranks: usize) -> Option<OneCopy> {
-    let always = |from: u64| OneCopy { from: (from as usize).max(ARENA_FROM), one_way_below: None };
+    let always = |from: u64| OneCopy { from: (from as usize).max(ARENA_FROM), is_tried: false };
     // `node` has refused an invalid value at the start.
     let chosen = PROCESS_VM_FROM.number_set().ok().flatten().map(always);
-    let tuned = || PROCESS_VM_FROM.number_tuned().ok().flatten().map(always).or_else(|| if_better(facts));
+    let tuned = || PROCESS_VM_FROM.number_tuned().ok().flatten().map(always).or_else(|| if_promising(facts));
     let measured = || if is_heavily_oversubscribed(facts, ranks) { Some(always(OVERSUBSCRIBED_FROM)) } else { tuned() };
     chosen.or_else(measured).filter(|_| facts.process_vm == ProcessVm::Allowed)
 }
@@ -79,29 +79,25 @@ pub(crate) fn one_copy(facts: &HostFacts, ranks: usize) -> Option<OneCopy> {
 const OVERSUBSCRIBED_RANKS: usize = 4;
 const OVERSUBSCRIBED_FROM: u64 = 64 << 10;
 
-/// The percentage of the rate of two copies from which on one copy counts as better if both ends send to each other: it
-/// does half of the work then, which both cores share. `os::copy_timing` measured 103 to 114 on an Intel Xeon of the
-/// fourth generation. On AMD EPYC one copy moved 5 GB/s where two moved 26
+/// The percentage of the rate of two copies from which on one copy is tried. One copy is half of the work, so that
+/// below this it is slower even if both ends send to each other. `os::copy_timing` measured 103 to 114 on an Intel Xeon
+/// of the fourth generation; on AMD EPYC one copy moved 5 GB/s where two moved 26
 /// (docs/measurements/2026-11-21-peers-and-floors.md).
-const ONE_COPY_PERCENT: u64 = 85;
+const ONE_COPY_PERCENT: u64 = 60;
 
-/// The length, in bytes, from which a message is worth one copy if both ends send to each other. On that Xeon, messages
-/// of 48, 128, 256 KiB and 1 MiB that both programs had written before, and read after, took 1.18, 1.05, 0.82 and 0.75
-/// of the time of two copies. In one direction one copy took longer at all lengths (1.1 to 1.4): the receiver's core
-/// fetches every line that the sender has written, and the sender's core does nothing meanwhile
-/// (docs/measurements/2026-11-28-one-copy-or-two.md).
-const ONE_COPY_FROM: usize = 128 << 10;
+/// The length, in bytes, from which one copy is tried. On that Xeon it was faster from 24 KiB on in a ping-pong of
+/// messages that the program does not write (docs/measurements/2026-11-28-one-copy-or-two.md).
+const ONE_COPY_FROM: usize = 24 << 10;
 
 fn is_heavily_oversubscribed(facts: &HostFacts, ranks: usize) -> bool {
     ranks >= OVERSUBSCRIBED_RANKS * facts.cores as usize
 }
 
-/// Returns for which buffers one copy by process_vm_readv is better than two through chunks, and a rendezvous is worth
-/// its messages; None if for none.
-fn if_better(facts: &HostFacts) -> Option<OneCopy> {
+/// Returns for which buffers one copy by process_vm_readv may be better than two through chunks; None if for none.
+fn if_promising(facts: &HostFacts) -> Option<OneCopy> {
     let (two_copies, one_copy) = (u64::from(facts.through_memory_mb_s), u64::from(facts.process_vm_mb_s));
-    let is_better = two_copies > 0 && one_copy * 100 >= two_copies * ONE_COPY_PERCENT;
-    is_better.then_some(OneCopy { from: ONE_COPY_FROM, one_way_below: Some(ONE_COPY_FROM) })
+    let is_promising = two_copies > 0 && one_copy * 100 >= two_copies * ONE_COPY_PERCENT;
+    is_promising.then_some(OneCopy { from: ONE_COPY_FROM, is_tried: true })
 }
 
 /// Makes the single copy of a transfer. The ranges may overlap: a program may have given the same bytes to both

@@ -67,7 +67,7 @@ pub type ExposedKey = [u64; 3];
 ///             join_max: 0,
 ///             remote_read_from: None,
 ///             private_read_from: None,
-///             one_way_stream_from: None,
+///             copy_trial_from: None,
 ///         }
 ///     }
 ///     fn port(&self, lane: Lane) -> Box<dyn DevicePort> {

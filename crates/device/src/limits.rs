@@ -31,9 +31,9 @@ pub struct DeviceLimits {
     /// Minimum length of a buffer, in bytes, from which that holds for buffers in private memory, too; None if they are
     /// always sent.
     pub private_read_from: Option<usize>,
-    /// Minimum length of a message, in bytes, from which that holds for private memory only if both ends send to each
-    /// other; None if it always holds.
-    pub one_way_stream_from: Option<usize>,
+    /// Minimum length of a buffer in private memory, in bytes, from which either may be better, so that trials decide;
+    /// None if nothing is to be tried.
+    pub copy_trial_from: Option<usize>,
 }
 
 impl DeviceLimits {

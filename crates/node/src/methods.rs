@@ -35,8 +35,8 @@ pub(crate) fn route_limits(device: &DeviceLimits) -> Result<ProtocolLimits> {
         rtr_from: if params::RTR.flag()? { offer_from } else { ProtocolLimits::NEVER },
         reply_from: offer_from,
         read_from: at_least(packet + 1, device.remote_read_from),
-        private_read_from: private_read_from(device, packet, eager),
-        one_way_stream_from: at_least(0, device.one_way_stream_from),
+        private_read_from: one_copy_from(device.private_read_from, packet, eager),
+        copy_trial_from: one_copy_from(device.copy_trial_from, packet, eager),
         write_from: packet + 1,
         zero_copy_from: at_least(0, device.zero_copy_from),
         stream_from: at_least(1, device.stream_from),
@@ -45,10 +45,10 @@ pub(crate) fn route_limits(device: &DeviceLimits) -> Result<ProtocolLimits> {
     })
 }
 
-/// Returns the length, in bytes, from which a message is read from the sender's private memory. If the user has named
-/// no such length, the lengths that the user has named for other methods hold.
-fn private_read_from(device: &DeviceLimits, packet: u64, eager: u64) -> u64 {
-    let Some(from) = device.private_read_from else { return ProtocolLimits::NEVER };
+/// Returns the length, in bytes, from which a message is, or may be, read from the sender's private memory; `from` is
+/// the device's. If the user has named no such length, the lengths that the user has named for other methods hold.
+fn one_copy_from(from: Option<usize>, packet: u64, eager: u64) -> u64 {
+    let Some(from) = from else { return ProtocolLimits::NEVER };
     let from = (packet + 1).max(from as u64);
     let is_given = |param: &Param| !param.text().is_empty();
     if is_given(&hawser_dev_shm::PROCESS_VM_FROM) {

@@ -8,6 +8,7 @@
 //! Used by `send`, `recv`, `wait` and `lanes`; uses `matching`, `request` and `transport::Channel`.
 
 use crate::buffer::Buffer;
+use crate::copy_choice::{CopyChoice, CopyMethod, LongMessage};
 use crate::counters::Counter;
 use crate::joined_lanes::JoinedLanes;
 use crate::matching::method::{self, RestMethod};
@@ -25,8 +26,9 @@ use hawser_base::{Class, Context, Lane as LaneId, Peer, UserMem, lane_lock};
 use hawser_device::{Delivery, Header, PREFIX_MAX, Payload, PayloadSource};
 use hawser_job::counters::Counters;
 use hawser_os::map::PAGE;
+use hawser_os::{clock, host};
 use hawser_transport::{Channel, Fabric};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// The maximum number of packets that are taken from one peer before all peers are polled.
 const BURST: u32 = 16;
@@ -55,6 +57,8 @@ pub struct LaneCore<N: RequestData> {
     outbox: VecDeque<Effect>,
     /// Messages that wait to be read from their senders' memory (`Effect::Pull`).
     reads: VecDeque<Effect>,
+    /// The choices between one copy and two, for peers to which such messages were sent.
+    copy_choices: BTreeMap<Peer, CopyChoice>,
     streams: PeerQueues<Stream>,
     /// Zero-copy sends: streams that their device transmits from the application's memory.
     zero_copy_sends: Vec<Stream>,
@@ -98,6 +102,7 @@ impl<N: RequestData> LaneState<N> {
             op_slots: Vec::new(),
             outbox: VecDeque::new(),
             reads: VecDeque::new(),
+            copy_choices: BTreeMap::new(),
             streams: PeerQueues::default(),
             zero_copy_sends: Vec::new(),
             fabric,
@@ -424,23 +429,33 @@ impl<N: RequestData> LaneCore<N> {
         self.slot(op).body.source(at, len, f)
     }
 
-    /// Exposes a send's memory for remote reading (an rkey), if it is long enough and the device can.
-    pub fn expose(&self, to: Peer, mem: UserMem<'static>) -> Option<BufferKey> {
-        let (limits, bytes) = (self.engine.limits_of(to), mem.len() as u64);
+    /// Exposes a send's memory for remote reading (an rkey), if it is long enough, the device can, and one copy is
+    /// better than two.
+    pub fn expose(&mut self, to: Peer, mem: UserMem<'static>) -> Option<BufferKey> {
+        let (limits, bytes) = (*self.engine.limits_of(to), mem.len() as u64);
         if bytes < limits.read_from {
             return None;
         }
-        let is_exchange = || self.engine.expects(to) || self.reads.iter().any(|effect| effect.is_with(to));
-        let key = if limits.is_private_read(bytes, false) || limits.is_private_read(bytes, is_exchange()) {
-            self.fabric.expose(to, mem)
-        } else {
-            self.fabric.expose_shared(to, mem)
-        };
+        let key = self.fabric.expose_shared(to, mem).or_else(|| {
+            let is_read = bytes >= limits.private_read_from
+                || bytes >= limits.copy_trial_from && self.choose_copy(to, bytes) == CopyMethod::Read;
+            if is_read { self.fabric.expose(to, mem) } else { None }
+        });
         key.map(BufferKey)
     }
 
+    /// Chooses whether the next message to a peer, of `bytes` bytes, is read by the peer or sent in packets.
+    fn choose_copy(&mut self, to: Peer, bytes: u64) -> CopyMethod {
+        let is_exchange = self.engine.expects(to) || self.reads.iter().any(|effect| effect.is_with(to));
+        let message = LongMessage { bytes, number: self.engine.messages_sent(to), is_exchange };
+        let LaneCore { copy_choices, engine, .. } = self;
+        let seed = || u64::from(to.0) << 32 | host::pid() as u64;
+        let choice = copy_choices.entry(to).or_insert_with(|| CopyChoice::new(seed()));
+        choice.choose(message, || !engine.has_open_sends_to(to), clock::now_ns)
+    }
+
     /// Exposes the memory of a send's message as `expose` does, if it lies in one piece.
-    pub fn expose_body(&self, to: Peer, body: &MessageMemory) -> Option<BufferKey> {
+    pub fn expose_body(&mut self, to: Peer, body: &MessageMemory) -> Option<BufferKey> {
         match body {
             MessageMemory::Buffer(Buffer::Dense(mem)) => self.expose(to, *mem),
             _ => None,
@@ -662,6 +677,7 @@ impl<N: RequestData> Delivery for LaneCore<N> {
         self.zero_copy_sends.retain(|stream| stream.to != peer);
         self.outbox.retain(|effect| !effect.is_with(peer));
         self.reads.retain(|effect| !effect.is_with(peer));
+        self.copy_choices.remove(&peer);
         self.engine.peer_failed(peer);
         let open: Vec<OpId> = self.engine.any_source_receives().collect();
         for op in open {

@@ -42,6 +42,7 @@
 #![forbid(unsafe_code)]
 
 pub mod buffer;
+mod copy_choice;
 pub mod counters;
 mod joined_lanes;
 pub mod lane;

@@ -39,8 +39,8 @@ const LIMITS: ProtocolLimits = ProtocolLimits {
     rtr_from: 10,
     credit: 256,
     read_from: 0,
-    private_read_from: 20,
-    one_way_stream_from: 60,
+    private_read_from: 60,
+    copy_trial_from: 20,
     write_from: 0,
     zero_copy_from: 0,
     ..ProtocolLimits::DEFAULT
@@ -235,7 +235,7 @@ impl Device for Hostile {
             join_max: 0,
             remote_read_from: Some(16),
             private_read_from: None,
-            one_way_stream_from: None,
+            copy_trial_from: None,
         }
     }
 

@@ -531,7 +531,7 @@ mod tests {
                 join_max: 0,
                 remote_read_from: None,
                 private_read_from: None,
-                one_way_stream_from: None,
+                copy_trial_from: None,
             }
         }
         fn port(&self, _: Lane) -> Box<dyn DevicePort> {

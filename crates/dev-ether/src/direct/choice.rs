@@ -1,16 +1,13 @@
-//! Chooses whether eager messages to a peer go as direct packets or by link, for each class of lengths, from what the
-//! traffic itself takes.
+//! Chooses whether eager messages to a peer go as direct packets or by link, for each class of lengths, by trials
+//! (`device::method_trial`).
 //!
-//! In a trial the two methods take turns. A turn lasts for a number of bytes; for fewer if the peer has answered a
-//! number of times, because then the bytes that are still under way are few. It counts by the time from its first
-//! message to the next turn's, for each byte; a method counts by its best turn, because the kernel may take a core away
-//! for longer than a turn lasts. The method that takes less time carries the class until the next trial, which comes
-//! later each time the same method wins. Both ends of a connection have trials at the same time, as in a ping-pong: so
-//! the two ends take turns in different orders, in which each method of one end meets each method of the other.
+//! A turn of a trial lasts for a number of bytes; for fewer if the peer has answered a number of times, because then
+//! the bytes that are still under way are few.
 //!
 //! The module sends nothing, and reads no clock. Used by `direct`; uses a limit of `sender`.
 
 use super::sender::RETAINED_MAX_BYTES;
+use hawser_device::method_trial::{MethodPair, MethodTrial, TURN_BYTES_MAX, TurnOrder};
 
 /// The methods for an eager message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,13 +18,8 @@ pub enum EagerMethod {
     Link,
 }
 
-impl EagerMethod {
-    fn other(self) -> EagerMethod {
-        match self {
-            EagerMethod::Direct => EagerMethod::Link,
-            EagerMethod::Link => EagerMethod::Direct,
-        }
-    }
+impl MethodPair for EagerMethod {
+    const BOTH: [EagerMethod; 2] = [EagerMethod::Direct, EagerMethod::Link];
 }
 
 /// The upper ends of the classes of lengths, in bytes; the last class has all longer messages. They are those for which
@@ -39,6 +31,7 @@ pub const CLASSES: usize = CLASS_ENDS.len() + 1;
 /// they need; but no more than its credit for eager messages, which has this number of bytes by default. So a turn
 /// waits for some.
 const TURN_BYTES: u64 = RETAINED_MAX_BYTES as u64;
+const _: () = assert!(TURN_BYTES <= TURN_BYTES_MAX);
 
 /// The number of answers after which a turn may end, too: messages that are the first ones after a message of the peer.
 /// A trial of messages of 16 KiB in a ping-pong took 2048 messages and 50 ms without this limit.
@@ -49,46 +42,29 @@ const TURN_ANSWERS: u32 = 32;
 const TURN_BYTES_MIN: u64 = 512 << 10;
 const _: () = assert!(TURN_BYTES_MIN < TURN_BYTES);
 
-/// The methods of a trial's turns, for the end with the lower rank and for the other one: each pair of methods occurs
-/// twice.
-const TURNS: usize = 8;
-const ORDERS: [[EagerMethod; TURNS]; 2] = {
-    use EagerMethod::{Direct as D, Link as L};
-    [[D, L, D, L, D, L, D, L], [D, D, L, L, D, D, L, L]]
-};
-
-/// The percentage of the present method's time that another method must not exceed to replace it. The rounds of one
-/// system in one run differ by 2 to 5 %.
-const BETTER_PERCENT: u64 = 95;
-
-/// The percentage of the present method's time above which another method is given up after half of a trial, except the
-/// first one: link may be in a trial of its own paths then, and the method that carries the class is a guess. Over
-/// Ethernet of MTU 1500, link takes 150 to 180 at 32 to 64 KiB.
-const HOPELESS_PERCENT: u64 = 125;
-
-/// The number of bytes between two trials: at first if the methods differ little, and at most.
-const RETRIAL_BYTES: u64 = 64 << 20;
-const RETRIAL_BYTES_MAX: u64 = 64 << 30;
-const _: () = assert!(TURNS as u64 * TURN_BYTES <= RETRIAL_BYTES && RETRIAL_BYTES < RETRIAL_BYTES_MAX);
-
-/// The next trial comes so late that it costs one part in this number of the time between, if it is as long as the last
-/// one: that is what the worse method takes longer in it.
-const COST_PARTS: u64 = 100;
-
-/// The ratio of the methods' times that is believed at most: a higher one shows that the worse method was interrupted
-/// in all of its turns, and must not put the next trial off.
-const COST_RATIO_MAX: u128 = 4;
-
 /// The choices for one peer.
 pub struct EagerChoice {
-    order: usize,
     classes: [ClassChoice; CLASSES],
+}
+
+/// The choice for one class.
+struct ClassChoice {
+    trial: MethodTrial<EagerMethod>,
+    /// The counts at the last message of the class.
+    last: Option<MessageCounts>,
+    /// The answers in the turn in progress.
+    answers: u32,
 }
 
 impl EagerChoice {
     /// Makes the choices of rank `me` for its messages to `peer`.
     pub fn new(me: u32, peer: u32) -> EagerChoice {
-        EagerChoice { order: usize::from(me > peer), classes: std::array::from_fn(|_| ClassChoice::new()) }
+        let class = |_| ClassChoice {
+            trial: MethodTrial::new(TurnOrder::OfEnd { is_higher: me > peer }),
+            last: None,
+            answers: 0,
+        };
+        EagerChoice { classes: std::array::from_fn(class) }
     }
 
     /// Chooses the method for the next message, which has `len` bytes. If `counts.sent` does not differ from that of
@@ -98,14 +74,18 @@ impl EagerChoice {
         if class.last.is_none_or(|last| last.sent != counts.sent) {
             let last = class.last.replace(counts);
             class.answers += u32::from(last.is_some_and(|last| last.received != counts.received));
-            class.count(len as u64, &ORDERS[self.order], now_ns);
+            let answers = class.answers;
+            let is_long = |bytes| bytes >= TURN_BYTES || bytes >= TURN_BYTES_MIN && answers >= TURN_ANSWERS;
+            if class.trial.count(len as u64, |turn_bytes| turn_bytes.is_none_or(is_long), || now_ns) {
+                class.answers = 0;
+            }
         }
-        class.method(&ORDERS[self.order])
+        class.trial.method()
     }
 
     /// Returns the method that the last trial of each class has found best; None before the first one has ended.
     pub fn found(&self) -> [Option<EagerMethod>; CLASSES] {
-        std::array::from_fn(|at| self.classes[at].is_found.then_some(self.classes[at].winner))
+        std::array::from_fn(|at| self.classes[at].trial.found())
     }
 }
 
@@ -125,126 +105,11 @@ fn class_of(len: usize) -> usize {
     CLASS_ENDS.iter().position(|&end| len <= end).unwrap_or(CLASS_ENDS.len())
 }
 
-/// The results of a trial for one method.
-#[derive(Clone, Copy)]
-struct TrialResult {
-    /// The time for each TURN_BYTES in its best turn, in ns; u64::MAX before its first turn has ended.
-    best_ns: u64,
-    /// The bytes of its turns.
-    bytes: u64,
-}
-
-impl TrialResult {
-    const NOTHING: TrialResult = TrialResult { best_ns: u64::MAX, bytes: 0 };
-}
-
-/// The choice for one class.
-struct ClassChoice {
-    /// The counts at the last message of the class.
-    last: Option<MessageCounts>,
-    winner: EagerMethod,
-    /// Whether a trial has ended.
-    is_found: bool,
-    /// The number of the turn in progress; TURNS: no trial is in progress.
-    turn: usize,
-    /// When the turn began, and the bytes and answers in it.
-    began_ns: u64,
-    bytes: u64,
-    answers: u32,
-    /// The results of the trial for each method.
-    results: [TrialResult; 2],
-    /// The bytes until the next trial, and those between the last one and that.
-    left_bytes: u64,
-    retrial_bytes: u64,
-}
-
-impl ClassChoice {
-    fn new() -> ClassChoice {
-        ClassChoice {
-            last: None,
-            winner: EagerMethod::Direct,
-            is_found: false,
-            turn: 0,
-            began_ns: 0,
-            bytes: 0,
-            answers: 0,
-            results: [TrialResult::NOTHING; 2],
-            left_bytes: 0,
-            retrial_bytes: RETRIAL_BYTES,
-        }
-    }
-
-    fn method(&self, order: &[EagerMethod; TURNS]) -> EagerMethod {
-        order.get(self.turn).copied().unwrap_or(self.winner)
-    }
-
-    /// Counts a message of `len` bytes that is about to be sent.
-    fn count(&mut self, len: u64, order: &[EagerMethod; TURNS], now_ns: u64) {
-        if self.turn == TURNS {
-            self.left_bytes = self.left_bytes.saturating_sub(len);
-            if self.left_bytes > 0 {
-                return;
-            }
-            (self.turn, self.bytes, self.results) = (0, 0, [TrialResult::NOTHING; 2]);
-        } else if self.bytes >= TURN_BYTES || self.bytes >= TURN_BYTES_MIN && self.answers >= TURN_ANSWERS {
-            self.end_turn(order, now_ns);
-        }
-        if self.bytes == 0 {
-            (self.began_ns, self.answers) = (now_ns, 0);
-        }
-        self.bytes += len;
-    }
-
-    fn end_turn(&mut self, order: &[EagerMethod; TURNS], now_ns: u64) {
-        let ns = u128::from(now_ns.saturating_sub(self.began_ns)) * u128::from(TURN_BYTES) / u128::from(self.bytes);
-        let result = &mut self.results[order[self.turn] as usize];
-        result.best_ns = result.best_ns.min(u64::try_from(ns).unwrap_or(u64::MAX));
-        result.bytes += self.bytes;
-        (self.turn, self.bytes) = (self.turn + 1, 0);
-        if self.turn == TURNS || self.is_found && self.turn == TURNS / 2 && self.is_other_hopeless() {
-            self.end_trial();
-        }
-    }
-
-    /// Returns whether the method that does not carry the class has taken so much more time that no more turns are
-    /// worth it. Interrupted turns may have this effect too; then the better method waits for the next trial.
-    fn is_other_hopeless(&self) -> bool {
-        let [present, other] = self.best_ns();
-        other * 100 > present * u128::from(HOPELESS_PERCENT)
-    }
-
-    /// The times of the method that carries the class and of the other one, in ns for each TURN_BYTES.
-    fn best_ns(&self) -> [u128; 2] {
-        [self.winner, self.winner.other()].map(|method| u128::from(self.results[method as usize].best_ns))
-    }
-
-    fn end_trial(&mut self) {
-        let [present, other] = self.best_ns();
-        let is_beaten = other * 100 < present * u128::from(BETTER_PERCENT);
-        if is_beaten {
-            self.winner = self.winner.other();
-        }
-        let is_kept = self.is_found && !is_beaten;
-        self.retrial_bytes = if is_kept { self.retrial_bytes.saturating_mul(2) } else { RETRIAL_BYTES };
-        self.retrial_bytes = self.retrial_bytes.max(self.bytes_that_pay_a_trial()).min(RETRIAL_BYTES_MAX);
-        (self.is_found, self.turn, self.left_bytes) = (true, TURNS, self.retrial_bytes);
-    }
-
-    /// Returns how many bytes take COST_PARTS times as long as the turns of the worse method in the trial that ends
-    /// took longer than the same bytes by the better one.
-    fn bytes_that_pay_a_trial(&self) -> u64 {
-        let [better_ns, worse_ns] = self.best_ns();
-        let worse_bytes = u128::from(self.results[self.winner.other() as usize].bytes);
-        let lost_ns = worse_ns.min(better_ns * COST_RATIO_MAX).saturating_sub(better_ns);
-        let bytes = lost_ns * worse_bytes * u128::from(COST_PARTS) / better_ns.max(1);
-        u64::try_from(bytes).unwrap_or(u64::MAX)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use EagerMethod::{Direct, Link};
+    use hawser_device::method_trial::{COST_PARTS, RETRIAL_BYTES, TURNS};
 
     /// Sends messages of `len` bytes, each of which takes the time that `ns` returns. Returns the methods.
     fn send(

@@ -135,7 +135,7 @@ impl Device for MemoryDevice {
             join_max: 0,
             remote_read_from: None,
             private_read_from: None,
-            one_way_stream_from: None,
+            copy_trial_from: None,
         }
     }
 

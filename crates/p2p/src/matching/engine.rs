@@ -35,6 +35,9 @@ pub struct PeerState {
     pub(super) streams: Streams,
 }
 
+/// The maximum number of open operations that `has_open_sends_to` searches.
+const SEARCHED_OPS_MAX: usize = 64;
+
 /// The time at which credit that is owed to a peer is returned.
 enum CreditReturn {
     NotYet,
@@ -287,6 +290,21 @@ impl Engine {
     /// Returns whether any send has not ended: its bytes are in flight, or its receiver has not replied yet.
     pub fn has_open_sends(&self) -> bool {
         self.ops.iter().any(|op| matches!(op, OpState::Send(sending) if sending.phase != SendPhase::Ended))
+    }
+
+    /// Returns whether that holds for any send to `peer`. If many operations are open, the answer is true without a
+    /// search.
+    pub fn has_open_sends_to(&self, peer: Peer) -> bool {
+        if self.ops.len() - self.free.len() > SEARCHED_OPS_MAX {
+            return true;
+        }
+        let is_open = |sending: &SendState| sending.to == peer && sending.phase != SendPhase::Ended;
+        self.ops.iter().any(|op| matches!(op, OpState::Send(sending) if is_open(sending)))
+    }
+
+    /// Returns the number of messages sent to `peer`, modulo 2^32: the serial number of the next one.
+    pub fn messages_sent(&self, peer: Peer) -> u32 {
+        self.peers[peer].sent
     }
 
     /// Returns whether nothing is queued, unexpected, in flight or to be carried out. Owed credit does not count.

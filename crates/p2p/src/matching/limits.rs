@@ -36,12 +36,12 @@ pub struct ProtocolLimits {
     pub reply_from: u64,
     /// Shortest message that the receiver reads from the sender's memory, if the device can reach that memory.
     pub read_from: u64,
-    /// Shortest message that the receiver reads from the sender's private memory, too: one copy is better than two. But
-    /// from `one_way_stream_from` on, that holds only if the sender expects a message of the receiver, because two
-    /// copies run at the same time on two cores, if these have nothing else to copy. No RTR announces receives of the
-    /// lengths between, because the reply to an RTR is copied twice.
+    /// Shortest message that the receiver reads from the sender's private memory, too. No RTR announces receives of
+    /// this length, because the reply to an RTR is copied twice.
     pub private_read_from: u64,
-    pub one_way_stream_from: u64,
+    /// Shortest message for which trials decide whether the receiver reads it from the sender's private memory
+    /// (`copy_choice`).
+    pub copy_trial_from: u64,
     /// Shortest receive that the sender writes into the receiver's memory, if the device can reach that memory.
     pub write_from: u64,
     /// Shortest rest of a message that the device is asked to send zero-copy.
@@ -65,20 +65,13 @@ impl ProtocolLimits {
         reply_from: Self::NEVER,
         read_from: Self::NEVER,
         private_read_from: Self::NEVER,
-        one_way_stream_from: Self::NEVER,
+        copy_trial_from: Self::NEVER,
         write_from: Self::NEVER,
         zero_copy_from: Self::NEVER,
         stream_from: Self::NEVER,
         join_below: 0,
         credit: 4096,
     };
-
-    /// Returns whether a message of this length is read from the sender's private memory. `is_exchange`: the sender
-    /// expects a message of the receiver.
-    #[inline]
-    pub fn is_private_read(&self, bytes: u64, is_exchange: bool) -> bool {
-        bytes >= self.private_read_from && (is_exchange || bytes < self.one_way_stream_from)
-    }
 
     /// Returns whether the sizes are possible together.
     pub fn are_consistent(&self) -> bool {

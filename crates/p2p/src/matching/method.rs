@@ -129,7 +129,7 @@ pub enum Announcement {
 /// Chooses what a posted receive of `capacity` bytes tells its source. `is_writable`: the sender can write into the
 /// receive's memory, by the rkey of a CTS, so that an RTS is wanted.
 pub fn announces(limits: &ProtocolLimits, capacity: u64, is_writable: bool) -> Announcement {
-    let is_announced = capacity >= limits.rtr_from && !limits.is_private_read(capacity, false) && !is_writable;
+    let is_announced = (limits.rtr_from..limits.private_read_from).contains(&capacity) && !is_writable;
     if is_announced { Announcement::Rtr } else { Announcement::None }
 }
 

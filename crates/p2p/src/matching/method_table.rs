@@ -28,16 +28,11 @@ pub struct MethodRow {
 type MethodOf = fn(&RouteFigures, u64) -> Option<String>;
 
 /// The situations, each with its method.
-const SITUATIONS: [(&str, MethodOf); 8] = [
+const SITUATIONS: [(&str, MethodOf); 7] = [
     ("the send comes first", |route, bytes| Some(route.name(&route.facts(bytes)))),
     ("the receive comes first", |route, bytes| {
         let is_announced = method::announces(&route.limits, bytes, false) == Announcement::Rtr;
         Some(route.name(&SendFacts { rtr_capacity: is_announced.then_some(bytes), ..route.facts(bytes) }))
-    }),
-    ("both ends send to each other", |route, bytes| {
-        let is_readable = route.limits.is_private_read(bytes, true);
-        let occurs = route.limits.one_way_stream_from < ProtocolLimits::NEVER;
-        occurs.then(|| route.name(&SendFacts { is_readable, ..route.facts(bytes) }))
     }),
     ("one of many nonblocking sends", |route, bytes| {
         let name = || route.name(&route.facts(bytes));
@@ -68,7 +63,7 @@ impl RouteFigures {
         SendFacts {
             bytes,
             sync: false,
-            is_readable: limits.is_private_read(bytes, false),
+            is_readable: bytes >= limits.private_read_from,
             has_space: true,
             credit: limits.credit,
             rtr_capacity: None,
@@ -91,6 +86,9 @@ impl RouteFigures {
             SendMethod::RemoteRead => ("remote read", 0),
             SendMethod::WaitForSpace => ("wait for space", 0),
         };
+        if !facts.is_readable && facts.bytes >= self.limits.copy_trial_from {
+            return format!("{name}, or remote read where that takes less time");
+        }
         match method::of_rest(&self.limits, rest, true, false) {
             RestMethod::ZeroCopy => format!("{name}, zero-copy where TCP carries most"),
             RestMethod::Pieces => name.to_owned(),
@@ -107,7 +105,7 @@ impl RouteFigures {
             reply_from,
             read_from,
             private_read_from,
-            one_way_stream_from,
+            copy_trial_from,
             write_from,
             zero_copy_from,
             stream_from,
@@ -115,7 +113,7 @@ impl RouteFigures {
             ..
         } = self.limits;
         let longest = [self.packet, packet, eager, first, self.first];
-        let reads = [read_from, private_read_from, one_way_stream_from];
+        let reads = [read_from, private_read_from, copy_trial_from];
         let shortest = [rtr_from, reply_from, write_from, zero_copy_from, stream_from];
         // The rest of a message is as much shorter as its first packet has bytes.
         let rests = [first, self.first, packet, self.packet].map(|sent| zero_copy_from.saturating_add(sent));
@@ -153,7 +151,7 @@ mod tests {
         reply_from: 80,
         read_from: 41,
         private_read_from: ProtocolLimits::NEVER,
-        one_way_stream_from: ProtocolLimits::NEVER,
+        copy_trial_from: ProtocolLimits::NEVER,
         write_from: 70,
         zero_copy_from: 130,
         stream_from: 50,
@@ -162,8 +160,8 @@ mod tests {
     };
     const NEVER: u64 = ProtocolLimits::NEVER;
     const JOINING: ProtocolLimits = ProtocolLimits { join_below: 70, read_from: NEVER, ..SHORT };
-    /// The receiver reads messages of 60 to 120 bytes, and longer ones if both ends send to each other.
-    const PRIVATE: ProtocolLimits = ProtocolLimits { private_read_from: 60, one_way_stream_from: 121, ..SHORT };
+    /// Trials decide from 60 bytes on whether the receiver reads a message, which it always does from 121 bytes on.
+    const PRIVATE: ProtocolLimits = ProtocolLimits { private_read_from: 121, copy_trial_from: 60, ..SHORT };
 
     fn routes() -> Vec<RouteFigures> {
         let limits = [
@@ -225,24 +223,17 @@ mod tests {
     #[test]
     fn private_memory_is_read_where_one_copy_is_better() {
         let rows = table(&RouteFigures { limits: PRIVATE, packet: 40, first: 16 });
-        let methods = |situation: &str| -> Vec<(u64, &str)> {
-            let row = rows.iter().find(|row| row.situation == situation).unwrap();
-            row.methods.iter().map(|(from, name)| (*from, &name[..])).collect()
-        };
-        let read = [(0, "eager"), (41, "eager stream"), (60, "remote read")];
-        assert_eq!(methods("both ends send to each other"), read);
-        for (situation, streamed) in [("the send comes first", "rendezvous"), ("the receive comes first", "RTR reply")]
-        {
-            let methods = methods(situation);
-            assert_eq!((&methods[..3], methods[3]), (&read[..], (121, streamed)), "{situation}");
-        }
+        let methods: Vec<(u64, &str)> = rows[0].methods.iter().map(|(from, name)| (*from, &name[..])).collect();
+        const TRIED: &str = "eager stream, or remote read where that takes less time";
+        assert_eq!(methods[..3], [(0, "eager"), (41, "eager stream"), (60, TRIED)]);
+        assert_eq!(methods[methods.len() - 1], (121, "remote read"));
     }
 
-    /// An RTR or a poll for one would only delay a message that the receiver reads.
+    /// An RTR would only delay a message that the receiver reads, and a poll for one the sender.
     #[test]
     fn a_message_that_is_read_is_neither_announced_nor_polled_for() {
         let announced = |bytes| method::announces(&PRIVATE, bytes, false) == Announcement::Rtr;
-        assert_eq!([59, 60, 120, 121].map(announced), [false, false, false, true]);
+        assert_eq!([59, 60, 120, 121].map(announced), [false, true, true, false]);
         let poll = |is_readable| move |bytes| method::poll_before_send(&PRIVATE, bytes, is_readable);
         assert_eq!([79, 80].map(poll(false)), [PollBeforeSend::ForCredit, PollBeforeSend::ForRtr]);
         assert_eq!([60, 200].map(poll(true)), [PollBeforeSend::None; 2]);
