@@ -27,7 +27,7 @@ def build(abi, program="collectives"):
         installed(HOME / abi)
         env = dict(os.environ, PATH=f"{HOME / abi / 'bin'}:{os.environ['PATH']}")
         subprocess.run(["mpicc", "-O2", "-o", target, source], check=True, env=env)
-        subprocess.run(["patchelf", "--remove-rpath", target], check=True)
+        subprocess.run(["patchelf", "--remove-rpath", target], check=True, env=env)
     return target
 
 
