@@ -432,13 +432,13 @@ impl<N: RequestData> LaneCore<N> {
     /// Exposes a send's memory for remote reading (an rkey), if it is long enough, the device can, and one copy is
     /// better than two.
     pub fn expose(&mut self, to: Peer, mem: UserMem<'static>) -> Option<BufferKey> {
-        let (limits, bytes) = (*self.engine.limits_of(to), mem.len() as u64);
+        let (limits, bytes) = (self.engine.limits_of(to), mem.len() as u64);
         if bytes < limits.read_from {
             return None;
         }
+        let (is_read, is_tried) = (bytes >= limits.private_read_from, bytes >= limits.copy_trial_from);
         let key = self.fabric.expose_shared(to, mem).or_else(|| {
-            let is_read = bytes >= limits.private_read_from
-                || bytes >= limits.copy_trial_from && self.choose_copy(to, bytes) == CopyMethod::Read;
+            let is_read = is_read || is_tried && self.choose_copy(to, bytes) == CopyMethod::Read;
             if is_read { self.fabric.expose(to, mem) } else { None }
         });
         key.map(BufferKey)
