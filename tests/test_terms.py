@@ -35,6 +35,7 @@ MIXED = {
     "HAWSER_OFFER_FROM": ["0", "1k", "100k", "0"],
     "HAWSER_JOIN": ["0", "", "1k", "0"],
     "HAWSER_PIECE": ["2k", "32k", "", "8k"],
+    "HAWSER_STRING_COPIES": ["auto", "on", "off", ""],
     "HAWSER_PROCESS_VM_FROM": ["", "0", "1m", "64k"],
 }
 

@@ -2,6 +2,7 @@
 
 pub mod buf;
 pub mod cache_distance;
+pub mod copy;
 pub mod error;
 pub mod handle;
 pub mod handle_table;

@@ -37,6 +37,27 @@ pub static PIECE: Param = Param {
     read: ReadTime::AtStart,
 };
 
+pub static STRING_COPIES: Param = Param {
+    name: "HAWSER_STRING_COPIES",
+    kind: ParamKind::Choice(&["auto", "on", "off"]),
+    default: "auto",
+    help: "whether long pieces are copied into shared memory by the processor's string instruction (rep movsb): on, \
+           off, or auto (where it measured faster at the start of the job)",
+    scope: T_SCOPE_LOCAL,
+    verbosity: T_VERBOSITY_TUNER_DETAIL,
+    read: ReadTime::AtStart,
+};
+
+/// Returns whether long pieces are copied into shared memory by the string instruction.
+pub(crate) fn copies_by_string(facts: &HostFacts) -> bool {
+    // `node` has refused an invalid value at the start.
+    match STRING_COPIES.choice().unwrap_or("auto") {
+        "on" => true,
+        "off" => false,
+        _ => facts.string_copies,
+    }
+}
+
 /// The shared-memory device of one process.
 pub struct ShmDevice {
     segment: Segment,

@@ -6,10 +6,9 @@
 //! A key from a message is checked: a wrong key can at worst name other memory of the job. A copy that fails returns
 //! false, and the bytes are sent instead. Used by `device`; uses `job::arena` and `os::process_vm`.
 
-use crate::copy;
 use hawser_base::param::{Param, ParamKind, ReadTime};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_TUNER_DETAIL};
-use hawser_base::{Region, SharedMem, UserMem};
+use hawser_base::{Region, SharedMem, UserMem, copy};
 use hawser_device::{ExposedKey, PayloadSource};
 use hawser_job::arena::Span;
 use hawser_job::layout::ARENA_STEP;

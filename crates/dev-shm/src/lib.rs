@@ -11,7 +11,6 @@
 //! delivery. Used by `transport`, which sees only the contract of `device`. Uses `job`, whose segment holds the
 //! device area.
 
-mod copy;
 mod device;
 mod exposure;
 mod payload;
@@ -36,5 +35,5 @@ pub mod retained;
 #[doc(hidden)]
 pub mod ring;
 
-pub use device::{PIECE, ShmDevice, limits};
+pub use device::{PIECE, STRING_COPIES, ShmDevice, limits};
 pub use exposure::PROCESS_VM_FROM;

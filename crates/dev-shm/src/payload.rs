@@ -5,12 +5,12 @@
 //! the middle of writing a packet. Chunks are complete before their slot is written. Used by `port`; called by the
 //! transport's delivery.
 
-use crate::copy;
 use crate::peer_liveness::PeerLiveness;
 use crate::pool::{self, CHUNK};
 use crate::ring::Cursor;
 use crate::ring_mapping::RingMapping;
 use crate::ring_slot::{self, BODY, CHUNKS, CHUNKS_AT, FIRST_PAYLOAD_AT};
+use hawser_base::copy;
 use hawser_base::{Peer, SharedMem, UserMem};
 use hawser_device::Payload;
 use hawser_os::host;

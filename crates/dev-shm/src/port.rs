@@ -8,7 +8,7 @@
 mod incoming;
 mod peer_rings;
 
-use crate::copy;
+use crate::device::copies_by_string;
 use crate::layout::DeviceLayout;
 use crate::peer_liveness::PeerLiveness;
 use crate::poll_set::PollSet;
@@ -19,7 +19,7 @@ use crate::ring::{SLOTS, publish_interval};
 use crate::ring_mapping::RingMapping;
 use crate::ring_slot::{self, BODY, CHUNKS, CHUNKS_AT, FIRST_PAYLOAD, FIRST_PAYLOAD_AT};
 use hawser_base::peer_table::PeerTable;
-use hawser_base::{Lane, Peer, SharedMem, UserMem};
+use hawser_base::{Lane, Peer, SharedMem, UserMem, copy};
 use hawser_device::{
     AtomicRequest, CompletionToken, Delivery, DevicePort, Header, PREFIX_MAX, PayloadSource, RemoteError, RemoteKey,
     SendError, Submitted, WriteSource,
@@ -55,9 +55,13 @@ fn chunks_of(total: usize) -> usize {
     if total >= CHUNK && total % CHUNK <= PREFIX_MAX { total / CHUNK } else { total.div_ceil(CHUNK) }
 }
 
-/// Minimum length of packets, in bytes, that may be written past the caches. Shorter packets gained nothing: to wait
-/// until the stores have drained costs as much as they save.
+/// Minimum length of packets, in bytes, that may be written past the caches or by the string instruction. Shorter
+/// packets gained nothing past the caches: to wait until the stores have drained costs as much as they save.
 const LONG: usize = 2 * CHUNK;
+
+/// Minimum length of packets, in bytes, that are written by the string instruction into chunks that this core may have
+/// in its cache. A ping-pong of shorter messages lost up to a tenth (docs/measurements/2026-11-28-string-copies.md).
+const CACHED_STRING_FROM: usize = 16 << 10;
 
 /// The number of long packets from one measurement of a peer's distance to the next.
 const DISTANCE_PERIOD: u8 = 4;
@@ -79,7 +83,12 @@ pub struct ShmPort {
     /// Buffer for packed payload that goes in slots.
     scratch: Vec<u8>,
     registrations: Arc<ShmRegistrations>,
+    /// Whether long pieces are copied into chunks by the string instruction.
+    copies_by_string: bool,
 }
+
+/// A function that copies `len` bytes between ranges that do not overlap.
+type CopyFn = unsafe fn(to: *mut u8, from: *const u8, len: usize);
 
 impl ShmPort {
     pub(crate) fn new(segment: &Segment, me: usize, lane: Lane, registrations: Arc<ShmRegistrations>) -> ShmPort {
@@ -94,6 +103,7 @@ impl ShmPort {
             exited: Vec::new(),
             scratch: Vec::new(),
             registrations,
+            copies_by_string: copies_by_string(&segment.facts()),
         }
     }
 
@@ -223,13 +233,22 @@ impl ShmPort {
         self.pool.may_take(to, count)
     }
 
-    /// Returns the copy function that fills chunks for a packet of `len` bytes to the peer: past the caches if the
-    /// peer is far and the chunks last came back by their bits. Chunks that come back with a reply, to us or to the
-    /// peer, are best written through the caches, whether the peer is near or far. Must be called before
+    /// Returns the copy function that fills chunks for a packet of `len` bytes to the peer. Must be called before
     /// `find_chunks`, which loads the cache line whose load is timed here.
+    ///
+    /// The string instruction writes well into caches near and far. Without it, chunks are written past the caches if
+    /// the peer is far and they last came back by their bits. Chunks that come back with a reply, to us or to the peer,
+    /// are best written through the caches by registers, whether the peer is near or far.
     #[inline]
-    fn copy_for(&mut self, to: Peer, len: usize, count: usize) -> unsafe fn(*mut u8, *const u8, usize) {
-        if len < LONG || self.retained[to].has(count) || self.pool.is_warm(count) {
+    fn copy_for(&mut self, to: Peer, len: usize, count: usize) -> CopyFn {
+        if len < LONG {
+            return copy::long;
+        }
+        let may_be_cached = self.retained[to].has(count) || self.pool.is_warm(count);
+        if self.copies_by_string {
+            return if may_be_cached && len < CACHED_STRING_FROM { copy::long } else { copy::by_string };
+        }
+        if may_be_cached {
             return copy::long;
         }
         let PeerRings { tx, distance, .. } = self.rings_of(to);

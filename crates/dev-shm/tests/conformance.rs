@@ -29,6 +29,8 @@ fn net_of(segment: &Segment) -> TestNet {
 #[test]
 fn two_ranks_keep_the_promises_of_a_wire() {
     conformance::wire(|| net(2));
+    let by_string = || segment(2, HostFacts { string_copies: true, ..HostFacts::default() });
+    conformance::wire(|| net_of(&by_string()));
 }
 
 #[test]

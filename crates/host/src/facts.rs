@@ -5,6 +5,11 @@ use hawser_job::{HostFacts, ProcessVm};
 use hawser_os::copy_timing::{self, MESSAGE_BYTES};
 use hawser_os::{cpus, membarrier};
 
+/// The percentage of the time by registers below which copies by the string instruction count as faster. More than the
+/// noise of the measurement; where they were faster, they took 30 to 87
+/// (docs/measurements/2026-11-28-string-copies.md).
+const STRING_PERCENT: u64 = 95;
+
 /// Measures the host for `local` ranks; for a single rank no copying is measured, because it has no other to copy
 /// from. `may_membarrier` says whether the user permits membarrier(2). Calls fork: only for processes of one thread.
 pub fn measure(local: usize, may_membarrier: bool) -> HostFacts {
@@ -13,11 +18,13 @@ pub fn measure(local: usize, may_membarrier: bool) -> HostFacts {
     // fences.
     let membarrier = may_membarrier && local > 1 && local <= cores as usize && membarrier::is_supported();
     let mut facts = HostFacts { cores, membarrier, ..HostFacts::default() };
-    if local > 1
-        && let Some(times) = copy_timing::measure(cores as usize)
-    {
-        facts.process_vm = ProcessVm::Allowed;
-        facts.through_memory_mb_s = mb_per_s(times.through_memory_ns);
+    if local > 1 {
+        let times = copy_timing::measure(cores as usize);
+        facts.process_vm = if times.call_ns > 0 { ProcessVm::Allowed } else { ProcessVm::Forbidden };
+        facts.string_copies =
+            times.by_string_ns > 0 && times.by_string_ns * 100 < times.by_registers_ns * STRING_PERCENT;
+        let through_memory_ns = if facts.string_copies { times.by_string_ns } else { times.by_registers_ns };
+        facts.through_memory_mb_s = mb_per_s(through_memory_ns);
         facts.process_vm_mb_s = mb_per_s(times.process_vm_ns);
         facts.process_vm_call_ns = u32::try_from(times.call_ns).unwrap_or(u32::MAX);
     }
@@ -46,7 +53,7 @@ mod tests {
         let facts = measure(2, true);
         assert!(facts.cores >= 1);
         assert_eq!(facts.process_vm == ProcessVm::Allowed, facts.process_vm_call_ns > 0);
-        assert_eq!(facts.through_memory_mb_s > 0, facts.process_vm_mb_s > 0);
+        assert_eq!(facts.process_vm_mb_s > 0, facts.through_memory_mb_s > 0 && facts.process_vm == ProcessVm::Allowed);
         assert!(clock::now_ns() - start_ns < 1_000_000_000);
         assert_eq!(measure(1, true).process_vm_call_ns, 0);
     }

@@ -27,6 +27,9 @@ pub struct HostFacts {
     pub process_vm_mb_s: u32,
     /// The time for copying one byte by process_vm_readv, in ns; 0 if it was not measured.
     pub process_vm_call_ns: u32,
+    /// Whether the processor copies long pieces into shared memory faster by its string instruction
+    /// (`base::copy::by_string`), as measured.
+    pub string_copies: bool,
     /// Whether doorbells rely on membarrier(2): then all ranks register for it, and wakers need no fence.
     pub membarrier: bool,
 }
@@ -44,6 +47,7 @@ impl HostFacts {
             self.process_vm_mb_s,
             self.process_vm_call_ns,
             u32::from(self.membarrier),
+            u32::from(self.string_copies),
         ];
         for (i, word) in words.into_iter().enumerate() {
             header.u32(AT + 4 * i).store(word, Relaxed);
@@ -59,6 +63,7 @@ impl HostFacts {
             process_vm_mb_s: word(3),
             process_vm_call_ns: word(4),
             membarrier: word(5) == 1,
+            string_copies: word(6) == 1,
         }
     }
 }
@@ -76,6 +81,7 @@ mod tests {
             process_vm_mb_s: 5_000,
             process_vm_call_ns: 900,
             membarrier: true,
+            string_copies: true,
         };
         let header = Region::private(4096);
         facts.write(&header);

@@ -17,7 +17,7 @@ use hawser_os::map::PAGE;
 
 /// The version of the layout, which must be raised with every change; a library and an agent of different versions
 /// refuse each other.
-pub const LAYOUT_VERSION: u32 = 14;
+pub const LAYOUT_VERSION: u32 = 15;
 
 /// Bytes that devices may use on each lane for each ordered pair of local ranks: a ring and a cache line of credit.
 /// `dev-shm` asserts that this and the next two numbers suffice.

@@ -474,6 +474,7 @@ fn get_binding(from: &mut FieldReader) -> Option<Binding> {
 fn put_facts(to: &mut FieldWriter, facts: &HostFacts) {
     to.u32(facts.cores).u8(u8::from(facts.process_vm == ProcessVm::Allowed)).u32(facts.through_memory_mb_s);
     to.u32(facts.process_vm_mb_s).u32(facts.process_vm_call_ns).u8(u8::from(facts.membarrier));
+    to.u8(u8::from(facts.string_copies));
 }
 
 fn get_facts(from: &mut FieldReader) -> Option<HostFacts> {
@@ -484,6 +485,7 @@ fn get_facts(from: &mut FieldReader) -> Option<HostFacts> {
         process_vm_mb_s: from.u32()?,
         process_vm_call_ns: from.u32()?,
         membarrier: from.u8()? == 1,
+        string_copies: from.u8()? == 1,
     })
 }
 

@@ -67,6 +67,7 @@ fn from_agent_frames() -> Vec<FromAgent> {
         process_vm: ProcessVm::Allowed,
         through_memory_mb_s: 3,
         membarrier: true,
+        string_copies: true,
         ..HostFacts::default()
     };
     let reason = OwnedWaitReason {

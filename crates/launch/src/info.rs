@@ -15,7 +15,8 @@ use std::path::PathBuf;
 /// The properties of a host in one line.
 pub fn facts_text(facts: &HostFacts) -> String {
     let rate = |mb_s: u32| if mb_s == 0 { "not measured".to_owned() } else { format!("{mb_s} MB/s") };
-    let copy = format!("two copies through memory {}", rate(facts.through_memory_mb_s));
+    let by_string = if facts.string_copies { " by string instructions" } else { "" };
+    let copy = format!("two copies through memory {}{by_string}", rate(facts.through_memory_mb_s));
     let process_vm = match facts.process_vm {
         ProcessVm::Forbidden => "no process_vm_readv".into(),
         ProcessVm::Allowed => {
@@ -123,6 +124,7 @@ mod tests {
         let line = facts_text(&HostFacts {
             cores: 2,
             through_memory_mb_s: 9,
+            string_copies: true,
             process_vm: ProcessVm::Allowed,
             process_vm_mb_s: 5,
             process_vm_call_ns: 7,
@@ -130,8 +132,8 @@ mod tests {
         });
         assert_eq!(
             line,
-            "2 cores, two copies through memory 9 MB/s, process_vm_readv 5 MB/s, at least 7 ns a call, doorbells by \
-             membarrier"
+            "2 cores, two copies through memory 9 MB/s by string instructions, process_vm_readv 5 MB/s, at least 7 \
+             ns a call, doorbells by membarrier"
         );
         let nothing = facts_text(&HostFacts::default());
         assert_eq!(

@@ -61,6 +61,7 @@ mod tests {
             "HAWSER_PROGRESS",
             "HAWSER_PROCESS_VM_FROM",
             "HAWSER_PIECE",
+            "HAWSER_STRING_COPIES",
             "HAWSER_DEVICES",
             "HAWSER_PORT",
             "HAWSER_RAILS",

@@ -48,7 +48,7 @@ fn crate_categories(mut counters: impl FnMut(usize) -> Vec<PvarSpec>, lengths: V
     };
     let spinning = [&hawser_transport::SPIN, &hawser_transport::YIELD, &PROGRESS];
     let limits = [&EAGER, &WINDOW, &PACKET, &FIRST, &RTR, &OFFER_FROM, &JOIN];
-    let copies = [&hawser_dev_shm::PROCESS_VM_FROM, &hawser_dev_shm::PIECE];
+    let copies = [&hawser_dev_shm::PROCESS_VM_FROM, &hawser_dev_shm::PIECE, &hawser_dev_shm::STRING_COPIES];
     let algorithms: Vec<_> = hawser_coll::PARAMS.iter().collect();
     let messages = counters(COLLECTIVES).into_iter().chain(lengths).collect();
     vec![

@@ -1,19 +1,33 @@
-//! Times the two ways by which one process passes bytes to another: two copies through shared memory, which run at the
-//! same time on two cores, and one copy by process_vm_readv(2). Which is faster depends on the processor, its caches
-//! and the kernel, so only two processes that do both can tell.
+//! Times the ways by which one process passes bytes to another: two copies through shared memory, which run at the same
+//! time on two cores, the first one by registers or by the processor's string instruction; and one copy by
+//! process_vm_readv(2). Which is fastest depends on the processor, its caches and the kernel, so only two processes
+//! that do all of them can tell.
 //!
 //! Two children of the caller do it, since ranks are such children too, and may not copy from each other where Yama,
-//! seccomp or namespaces forbid it. Nothing waits for ever: if the kernel gives the children no cores in time, copying
-//! is allowed but not timed. Used by `host`, which publishes the result (`job::HostFacts`), and by `bench`'s doctor;
-//! uses `process_vm`, `memfd`.
+//! seccomp or namespaces forbid it. Nothing waits for ever: if the kernel gives the children no cores in time, nothing
+//! counts as timed. Used by `host`, which publishes the result (`job::HostFacts`), and by `bench`'s doctor; uses
+//! `process_vm`, `cpus`, `memfd`.
 
+use crate::cpus::{self, TopologyLevel};
 use crate::{clock, errno, map, memfd, process_vm};
-use hawser_base::{Region, UserMem};
+use hawser_base::{Region, UserMem, copy};
 use std::hint;
 use std::io;
 use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// The ways by which messages go, in turn. Their numbers are their places among the times.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Two copies through shared memory, both by registers.
+    Registers,
+    /// The same, but the source copies by the string instruction (`copy::by_string`).
+    String,
+    ProcessVm,
+}
+
+const WAYS: [Way; 3] = [Way::Registers, Way::String, Way::ProcessVm];
 
 /// The length of a message, in bytes. It fits a second-level cache.
 pub const MESSAGE_BYTES: usize = 128 << 10;
@@ -23,7 +37,7 @@ const CHUNKS: usize = 8;
 const CHUNKS_OF_MESSAGE: u32 = (MESSAGE_BYTES / CHUNK_BYTES) as u32;
 
 /// The number of messages by each way; the fastest one counts, because other processes can only slow one down.
-const ROUNDS: u32 = 8;
+const ROUNDS: u32 = 10;
 /// The time, in ns, that all timed messages may take: about a millisecond if nothing else runs.
 const TIMED_NS: u64 = 20_000_000;
 /// The time, in ns, for which the source exists at most, and for which the reader waits for it. Other programs may keep
@@ -40,51 +54,70 @@ const EMPTIED: usize = 256; // chunks that the reader has emptied
 const DONE: usize = 384; // messages that the reader has whole
 const SOURCE_ADDRESS: usize = 512;
 const SOURCE_PID: usize = 520;
-const THROUGH_MEMORY_NS: usize = 640;
-const PROCESS_VM_NS: usize = 648;
-const CALL_NS: usize = 656;
+const TIMES_NS: usize = 640; // of the fastest message by each of `WAYS`
+const CALL_NS: usize = 664; // not 0 if the reader may copy from the source
 const IS_OVER: usize = 768; // set when the source may end
 const FIRST_CHUNK: usize = 4096;
 const REGION_BYTES: usize = FIRST_CHUNK + CHUNKS * CHUNK_BYTES;
 
 /// The times for a message of `MESSAGE_BYTES` from one process to another, in ns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CopyTimes {
-    /// By two copies through shared memory.
-    pub through_memory_ns: u64,
+    /// By two copies through shared memory, both by registers.
+    pub by_registers_ns: u64,
+    /// By two copies through shared memory, the first one by the string instruction; 0 without that instruction.
+    pub by_string_ns: u64,
     /// By one copy with process_vm_readv.
     pub process_vm_ns: u64,
-    /// The time for one byte by process_vm_readv, that is the cost of the call.
+    /// The time for one byte by process_vm_readv, that is the cost of the call; 0 if it is forbidden.
     pub call_ns: u64,
 }
 
 /// Returns whether a process of this user may copy from another process that has called `process_vm::allow_peers`.
 /// Calls fork: only for processes of one thread, such as the launcher.
 pub fn is_allowed_between_children() -> bool {
-    race(0).is_some()
+    measure(1).call_ns > 0
 }
 
-/// Times both ways. None if process_vm_readv between two children is forbidden. Times that were not measured, for want
-/// of a second core or in time, are 0. Calls fork: only for processes of one thread, such as the launcher.
-pub fn measure(cores: usize) -> Option<CopyTimes> {
-    let shared = race(if cores > 1 { ROUNDS } else { 0 })?;
-    let word = |at| shared.u64(at).load(Relaxed);
-    let [through_memory_ns, process_vm_ns, call_ns] = [THROUGH_MEMORY_NS, PROCESS_VM_NS, CALL_NS].map(word);
-    let is_whole = shared.u32(DONE).load(Relaxed) == 2 * ROUNDS;
-    let (through_memory_ns, process_vm_ns) = if is_whole { (through_memory_ns, process_vm_ns) } else { (0, 0) };
-    Some(CopyTimes { through_memory_ns, process_vm_ns, call_ns })
+/// Times all ways. Times that were not measured, because copying is forbidden or for want of a second core, of memory
+/// or of time, are 0. Calls fork: only for processes of one thread, such as the launcher.
+pub fn measure(cores: usize) -> CopyTimes {
+    let rounds = if cores > 1 { ROUNDS } else { 0 };
+    let Some(shared) = race(rounds) else { return CopyTimes::default() };
+    let call_ns = shared.u64(CALL_NS).load(Relaxed);
+    if shared.u32(DONE).load(Relaxed) < messages(rounds) {
+        return CopyTimes { call_ns, ..CopyTimes::default() };
+    }
+    let time = |way: Way| shared.u64(time_at(way)).load(Relaxed);
+    CopyTimes {
+        by_registers_ns: time(Way::Registers),
+        by_string_ns: if copy::has_string_copies() { time(Way::String) } else { 0 },
+        process_vm_ns: if call_ns > 0 { time(Way::ProcessVm) } else { 0 },
+        call_ns,
+    }
 }
 
-/// Runs the two children with `rounds` messages by each way. Returns the shared words, or None if a copy is forbidden.
+/// Runs the two children with `rounds` messages by each way. Returns the shared words, or None if that is impossible.
 fn race(rounds: u32) -> Option<Region> {
     let file = memfd::create(c"hawser-copies", REGION_BYTES as u64).ok()?;
     let shared = map::shared(file.as_fd(), 0, REGION_BYTES).ok()?;
-    let source = child(|| run_source(&shared, rounds))?;
-    let reader = child(|| run_reader(&shared, rounds));
-    let is_allowed = reader.is_some_and(|reader| reap(reader) == Some(0));
+    // The kernel would leave both on one core for a while, where each copy waits for the other process's time slice.
+    let bind = |to: usize| two_cores().map_or(Ok(()), |cores| cpus::bind(&cores[to]));
+    let source = child(|| bind(0).and_then(|()| run_source(&shared, rounds)))?;
+    let reader = child(|| bind(1).and_then(|()| run_reader(&shared, rounds)));
+    let has_run = reader.is_some_and(|reader| reap(reader) == Some(0));
     shared.u32(IS_OVER).store(1, Release);
     reap(source);
-    is_allowed.then_some(shared)
+    has_run.then_some(shared)
+}
+
+/// Returns the hardware threads of two cores, or two hardware threads if this process may use only one core; None if it
+/// may use only one of them.
+fn two_cores() -> Option<[Vec<usize>; 2]> {
+    let cores = cpus::domains(TopologyLevel::Core).ok()?;
+    let threads = || cpus::allowed().ok().map(|threads| threads.into_iter().map(|thread| vec![thread]).collect());
+    let units = if cores.len() > 1 { cores } else { threads()? };
+    units.into_iter().take(2).collect::<Vec<_>>().try_into().ok()
 }
 
 /// Starts a child that runs `run` and exits with code 0 if that succeeds.
@@ -121,30 +154,32 @@ fn run_source(shared: &Region, rounds: u32) -> io::Result<()> {
 /// Sends the messages, and records the fastest one of each way.
 fn send_messages(shared: &Region, rounds: u32, message: &mut [u8], until_ns: u64) -> io::Result<()> {
     let mut filled = 0;
-    for number in 1..=2 * rounds {
+    for number in 1..=messages(rounds) {
         // The program has just written the message, as is usual.
         message.fill(number as u8);
+        let way = way_of(number);
+        let copy = if way == Way::String { copy::by_string } else { copy::long };
         let start_ns = clock::now_ns();
         shared.u32(BEGUN).store(number, Release);
-        if is_through_memory(number) {
+        if way != Way::ProcessVm {
             for (chunk, bytes) in message.chunks(CHUNK_BYTES).enumerate() {
                 wait(until_ns, || filled - shared.u32(EMPTIED).load(Acquire) < CHUNKS as u32)?;
                 let slot = shared.bytes(chunk_at(chunk), CHUNK_BYTES);
                 // SAFETY: both have CHUNK_BYTES; the reader reads the chunk only after FILLED says so.
-                unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), slot.as_ptr(), CHUNK_BYTES) };
+                unsafe { copy(slot.as_ptr(), bytes.as_ptr(), CHUNK_BYTES) };
                 filled += 1;
                 shared.u32(FILLED).store(filled, Release);
             }
         }
         wait(until_ns, || shared.u32(DONE).load(Acquire) == number)?;
-        let best = shared.u64(if is_through_memory(number) { THROUGH_MEMORY_NS } else { PROCESS_VM_NS });
+        let best = shared.u64(time_at(way));
         let (took_ns, known_ns) = (clock::now_ns() - start_ns, best.load(Relaxed));
         best.store(if known_ns == 0 { took_ns } else { known_ns.min(took_ns) }, Relaxed);
     }
     Ok(())
 }
 
-/// Receives the messages. An error is that of a copy which is forbidden, or a source that is gone.
+/// Receives the messages. An error is a source that is gone.
 fn run_reader(shared: &Region, rounds: u32) -> io::Result<()> {
     let mut message = vec![2u8; MESSAGE_BYTES];
     // SAFETY: the vector outlives the view, and nothing else uses it meanwhile.
@@ -152,40 +187,40 @@ fn run_reader(shared: &Region, rounds: u32) -> io::Result<()> {
     wait(clock::now_ns() + LIFE_NS, || shared.u32(SOURCE_PID).load(Acquire) != 0)?;
     let source = (shared.u32(SOURCE_PID).load(Relaxed) as i32, shared.u64(SOURCE_ADDRESS).load(Relaxed));
     let timed_until_ns = clock::now_ns() + TIMED_NS;
-    let mut call_ns = u64::MAX;
-    for _ in 0..3 {
+    let one_byte = || {
         let start_ns = clock::now_ns();
-        process_vm::read(source.0, source.1, into.slice(0, 1))?;
-        call_ns = call_ns.min(clock::now_ns() - start_ns);
-    }
-    shared.u64(CALL_NS).store(call_ns, Relaxed);
-    // Copying is allowed. A time that was not measured is no error.
-    let _ = receive_messages(shared, rounds, source, into, timed_until_ns);
+        process_vm::read(source.0, source.1, into.slice(0, 1)).map(|()| clock::now_ns() - start_ns)
+    };
+    let calls: io::Result<Vec<u64>> = (0..3).map(|_| one_byte()).collect();
+    let call_ns = calls.ok().and_then(|calls| calls.into_iter().min());
+    shared.u64(CALL_NS).store(call_ns.unwrap_or(0), Relaxed);
+    // A time that was not measured is no error.
+    let _ = receive_messages(shared, rounds, call_ns.map(|_| source), into, timed_until_ns);
     Ok(())
 }
 
-/// Receives the messages of the process and address `source` into `into`.
+/// Receives the messages of the process and address `source` into `into`; `source` is None if copying is forbidden.
 fn receive_messages(
     shared: &Region,
     rounds: u32,
-    (pid, from): (i32, u64),
+    source: Option<(i32, u64)>,
     into: UserMem,
     until_ns: u64,
 ) -> io::Result<()> {
     let mut emptied = 0;
-    for number in 1..=2 * rounds {
+    for number in 1..=messages(rounds) {
         wait(until_ns, || shared.u32(BEGUN).load(Acquire) == number)?;
-        if is_through_memory(number) {
+        if way_of(number) != Way::ProcessVm {
             for chunk in 0..CHUNKS_OF_MESSAGE as usize {
                 wait(until_ns, || shared.u32(FILLED).load(Acquire) > emptied)?;
                 let slot = shared.bytes(chunk_at(chunk), CHUNK_BYTES);
                 let to = into.slice(chunk * CHUNK_BYTES, CHUNK_BYTES);
                 // SAFETY: both have CHUNK_BYTES; the source fills the chunk again only after EMPTIED says so.
-                unsafe { std::ptr::copy_nonoverlapping(slot.as_ptr(), to.as_ptr(), CHUNK_BYTES) };
+                unsafe { copy::long(to.as_ptr(), slot.as_ptr(), CHUNK_BYTES) };
                 emptied += 1;
                 shared.u32(EMPTIED).store(emptied, Release);
             }
-        } else {
+        } else if let Some((pid, from)) = source {
             process_vm::read(pid, from, into)?;
         }
         shared.u32(DONE).store(number, Release);
@@ -193,9 +228,19 @@ fn receive_messages(
     Ok(())
 }
 
-/// Returns whether message `number` goes through shared memory: every second one.
-fn is_through_memory(number: u32) -> bool {
-    number.is_multiple_of(2)
+/// Returns the number of messages in `rounds` rounds.
+const fn messages(rounds: u32) -> u32 {
+    rounds * WAYS.len() as u32
+}
+
+/// Returns the way by which message `number` goes.
+fn way_of(number: u32) -> Way {
+    WAYS[number as usize % WAYS.len()]
+}
+
+/// Returns the place of a way's time in the shared region.
+fn time_at(way: Way) -> usize {
+    TIMES_NS + way as usize * size_of::<u64>()
 }
 
 /// Returns the place of a message's chunk in the shared region.
@@ -224,15 +269,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_are_timed_where_they_are_allowed() {
+    fn all_ways_are_timed_where_they_are_allowed() {
         let start_ns = clock::now_ns();
-        if let Some(times) = measure(2) {
-            assert!(times.call_ns > 0, "{times:?}");
-            assert_eq!(times.through_memory_ns > 0, times.process_vm_ns > 0, "{times:?}");
-            println!("{times:?}");
-            assert_eq!(measure(1).map(|times| (times.through_memory_ns, times.process_vm_ns)), Some((0, 0)));
-        }
-        assert_eq!(is_allowed_between_children(), measure(1).is_some());
+        let times = measure(2);
+        println!("{times:?}");
+        assert_eq!(times.process_vm_ns > 0, times.by_registers_ns > 0 && times.call_ns > 0, "{times:?}");
+        assert!(times.by_string_ns == 0 || times.by_registers_ns > 0 && copy::has_string_copies(), "{times:?}");
+        assert_eq!(is_allowed_between_children(), times.call_ns > 0);
+        let untimed = measure(1);
+        assert_eq!(untimed, CopyTimes { call_ns: untimed.call_ns, ..CopyTimes::default() });
         assert!(clock::now_ns() - start_ns < 10_000_000_000, "no wait lasts");
     }
 }

@@ -60,6 +60,13 @@ pub static TUNED_PARAMS: &[TunedParam] = &[
         effective_on: EffectiveOn::Memory,
     },
     TunedParam {
+        name: "HAWSER_STRING_COPIES",
+        search: SearchMethod::Values(&["on", "off"]),
+        patterns: ONE_WAY_AND_BACK,
+        sizes: (24 * K, 4 * M),
+        effective_on: EffectiveOn::Memory,
+    },
+    TunedParam {
         name: "HAWSER_PROCESS_VM_FROM",
         search: SearchMethod::Crossover { all_short: "1024g", all_long: "8k", side: ThresholdSide::ShortestLong },
         patterns: ONE_WAY_AND_BACK,

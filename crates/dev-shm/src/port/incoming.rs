@@ -4,7 +4,6 @@
 
 use super::peer_rings::{PeerRingState, bit};
 use super::{BURST, INLINE_MAX, ShmPort};
-use crate::copy;
 use crate::layout::WORD_BITS;
 use crate::notify;
 use crate::payload::{ChunkedPayload, InlinePayload};
@@ -12,6 +11,7 @@ use crate::poll_set::PollSetChange;
 use crate::ring::{Cursor, RingMemory};
 use crate::ring_slot::{self, FIRST_PAYLOAD};
 use hawser_base::Peer;
+use hawser_base::copy;
 use hawser_device::{Delivery, DevicePort};
 use hawser_job::doorbell::DoorbellWord;
 

@@ -1,9 +1,14 @@
-//! Copies between private memory and ring slots or chunks.
+//! Copies between private memory and shared memory: the ring slots and chunks of `dev-shm`.
 //!
 //! No function reads or writes outside the ranges that it is given. Short copies go by size class, without a call.
 //! Long copies use a loop of our own: the C library's `rep movsb` falls to a quarter of its speed if the chunk begins
 //! at a page boundary and the user's buffer 16 bytes behind one, as every large malloc does (measured on Zen 3). Uses
 //! no other module.
+
+/// The length, in bytes, from which `by_string` uses the string instruction, whose start takes as long as a few hundred
+/// bytes. From here on it was never slower (docs/measurements/2026-11-28-string-copies.md).
+#[cfg(target_arch = "x86_64")]
+const STRING_FROM: usize = 4 << 10;
 
 /// Sixteen bytes that are moved in one register.
 #[cfg(target_arch = "x86_64")]
@@ -100,6 +105,38 @@ pub unsafe fn long(to: *mut u8, from: *const u8, len: usize) {
             return avx(to, from, len);
         }
         std::ptr::copy_nonoverlapping(from, to, len);
+    }
+}
+
+/// Returns whether this processor has a fast instruction that copies a string of bytes (ERMS, CPUID leaf 7).
+pub fn has_string_copies() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("ermsb");
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
+}
+
+/// Copies any length, from `STRING_FROM` on by the processor's string instruction if it has it. For memory that another
+/// core has in its cache: the processor can then write whole lines without reading them first. Whether this is faster
+/// depends on the processor; `os::copy_timing` measures it. (docs/measurements/2026-11-28-string-copies.md)
+///
+/// # Safety
+/// As `short`.
+pub unsafe fn by_string(to: *mut u8, from: *const u8, len: usize) {
+    // SAFETY: the caller ensures the ranges. The direction flag is clear in every function (System V ABI, 3.2.1).
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        if len >= STRING_FROM {
+            std::arch::asm!(
+                "rep movsb",
+                inout("rcx") len => _,
+                inout("rdi") to => _,
+                inout("rsi") from => _,
+                options(nostack, preserves_flags),
+            );
+            return;
+        }
+        long(to, from, len);
     }
 }
 
@@ -219,9 +256,9 @@ mod tests {
 
     /// Copies `len` bytes from and to places of every kind of alignment.
     fn check(copy: unsafe fn(*mut u8, *const u8, usize), len: usize) {
-        let from: Vec<u8> = (0..1200).map(|i| (i * 7 % 251) as u8).collect();
+        let from: Vec<u8> = (0..5200).map(|i| (i * 7 % 251) as u8).collect();
         for (at, skew) in [(0, 0), (1, 0), (0, 1), (31, 17), (16, 48), (63, 64)] {
-            let mut to = vec![0xee; 1200];
+            let mut to = vec![0xee; 5200];
             // SAFETY: both vectors hold `len` bytes from there on.
             unsafe { copy(to.as_mut_ptr().add(at), from.as_ptr().add(skew), len) };
             assert_eq!(to[at..at + len], from[skew..skew + len], "{len} {at} {skew}");
@@ -230,7 +267,7 @@ mod tests {
     }
 
     fn lengths() -> impl Iterator<Item = usize> {
-        (0..400).chain([511, 512, 1000, 1024])
+        (0..400).chain([511, 512, 1000, 1024, 4095, 4096, 5000])
     }
 
     #[test]
@@ -238,6 +275,7 @@ mod tests {
         for len in lengths() {
             check(long, len);
             check(past_caches, len);
+            check(by_string, len);
         }
     }
 
