@@ -1,11 +1,12 @@
 //! The distance to a peer's cache, as measured. Its users decide by it whether long packets are written through our
-//! caches or past them, and where the root of a reduction computes the result.
+//! caches or past them (where they are not written by the string instruction), and where the root of a reduction
+//! computes the result.
 //!
 //! Two cores that share a last-level cache (near) pass on the data of ordinary stores at memcpy's speed. Streaming
-//! stores bypass the caches. Between cores that share no cache (far: other core complexes, other sockets) they
-//! measured twice as fast as ordinary stores, and between near cores half as fast. A host may move virtual cores at
-//! any moment, so the topology is not consulted: the rank that decides times the load of a cache line that the peer
-//! writes and that the rank has to read anyway. Used by `dev-shm` and `mpi`.
+//! stores bypass the caches. Between cores that share no cache (far: other core complexes, other sockets) they measured
+//! twice as fast as ordinary stores, and between near cores half as fast. A host may move virtual cores at any moment,
+//! so the topology is not consulted: the rank that decides times the load of a cache line that the peer writes and that
+//! the rank has to read anyway. Used by `dev-shm` and `mpi`.
 
 /// Thresholds between near and far, in ticks of the time-stamp counter, with a gap so that noise does not flip the
 /// choice. Measured in the middle of a stream at 2.45 GHz, the timing included: near 120 to 170, far 340 to 450.

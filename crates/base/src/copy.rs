@@ -1,9 +1,9 @@
 //! Copies between private memory and shared memory: the ring slots and chunks of `dev-shm`.
 //!
-//! No function reads or writes outside the ranges that it is given. Short copies go by size class, without a call.
-//! Long copies use a loop of our own: the C library's `rep movsb` falls to a quarter of its speed if the chunk begins
-//! at a page boundary and the user's buffer 16 bytes behind one, as every large malloc does (measured on Zen 3). Uses
-//! no other module.
+//! No function reads or writes outside the ranges that it is given. Short copies go by size class, without a call. Long
+//! copies use a loop of our own, except `by_string`: the C library's `rep movsb` falls to a quarter of its speed if the
+//! chunk begins at a page boundary and the user's buffer 16 bytes behind one, as every large malloc does (measured on
+//! Zen 3). Uses no other module.
 
 /// The length, in bytes, from which `by_string` uses the string instruction, whose start takes as long as a few hundred
 /// bytes. From here on it was never slower (docs/measurements/2026-11-28-string-copies.md).
@@ -116,9 +116,10 @@ pub fn has_string_copies() -> bool {
     return false;
 }
 
-/// Copies any length, from `STRING_FROM` on by the processor's string instruction if it has it. For memory that another
-/// core has in its cache: the processor can then write whole lines without reading them first. Whether this is faster
-/// depends on the processor; `os::copy_timing` measures it. (docs/measurements/2026-11-28-string-copies.md)
+/// Copies any length, on x86-64 from `STRING_FROM` on by the string instruction, which every processor has. For memory
+/// that another core has in its cache: a processor that does this fast writes whole lines without reading them first.
+/// Whether this is faster depends on the processor; `os::copy_timing` measures it.
+/// (docs/measurements/2026-11-28-string-copies.md)
 ///
 /// # Safety
 /// As `short`.

@@ -93,9 +93,10 @@ impl ShmDevice {
     }
 }
 
-/// Returns the length, in bytes, of the pieces of a stream of `total` bytes: the length that measured best, but at
-/// most `MOST`, the longest piece that a pool can spare. Short streams gain if both ends copy at the same time, long
-/// ones need few ring slots, and pieces of 8 KiB and more can be written past the caches to a far peer.
+/// Returns the length, in bytes, of the pieces of a stream of `total` bytes: the length that measured best, but at most
+/// `MOST`, the longest piece that a pool can spare. Short streams gain if both ends copy at the same time, long ones
+/// need few ring slots, and pieces of 8 KiB and more can be written past the caches to a far peer, or by the string
+/// instruction.
 fn piece<const MOST: usize>(total: usize) -> usize {
     let best = match total {
         0..=4200 => 2 << 10,

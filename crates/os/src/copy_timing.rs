@@ -9,7 +9,8 @@
 //! `process_vm`, `cpus`, `memfd`.
 
 use crate::cpus::{self, TopologyLevel};
-use crate::{clock, errno, map, memfd, process_vm};
+use crate::map::{self, PAGE};
+use crate::{clock, errno, memfd, process_vm};
 use hawser_base::{Region, UserMem, copy};
 use std::hint;
 use std::io;
@@ -31,13 +32,14 @@ const WAYS: [Way; 3] = [Way::Registers, Way::String, Way::ProcessVm];
 
 /// The length of a message, in bytes. It fits a second-level cache.
 pub const MESSAGE_BYTES: usize = 128 << 10;
-/// The length of a chunk and the number of chunks in shared memory, as in `dev-shm`'s streams of such messages.
+/// The length of a chunk, and the number of chunks in shared memory, which are filled in turn: those of a pool of
+/// `dev-shm`. Fewer of them would stay in the second-level cache of one core or the other, which favours registers.
 const CHUNK_BYTES: usize = 8 << 10;
-const CHUNKS: usize = 8;
+const CHUNKS: usize = 128;
 const CHUNKS_OF_MESSAGE: u32 = (MESSAGE_BYTES / CHUNK_BYTES) as u32;
 
 /// The number of messages by each way; the fastest one counts, because other processes can only slow one down.
-const ROUNDS: u32 = 10;
+const ROUNDS: u32 = 16;
 /// The time, in ns, that all timed messages may take: about a millisecond if nothing else runs.
 const TIMED_NS: u64 = 20_000_000;
 /// The time, in ns, for which the source exists at most, and for which the reader waits for it. Other programs may keep
@@ -102,9 +104,17 @@ fn race(rounds: u32) -> Option<Region> {
     let file = memfd::create(c"hawser-copies", REGION_BYTES as u64).ok()?;
     let shared = map::shared(file.as_fd(), 0, REGION_BYTES).ok()?;
     // The kernel would leave both on one core for a while, where each copy waits for the other process's time slice.
-    let bind = |to: usize| two_cores().map_or(Ok(()), |cores| cpus::bind(&cores[to]));
-    let source = child(|| bind(0).and_then(|()| run_source(&shared, rounds)))?;
-    let reader = child(|| bind(1).and_then(|()| run_reader(&shared, rounds)));
+    // If they cannot be bound, the times may be those of one core, and copying is still allowed.
+    let cores = if rounds > 0 { two_cores() } else { None };
+    let bind = |to: usize| cores.as_ref().map(|cores| cpus::bind(&cores[to]));
+    let source = child(|| {
+        let _ = bind(0);
+        run_source(&shared, rounds)
+    })?;
+    let reader = child(|| {
+        let _ = bind(1);
+        run_reader(&shared, rounds)
+    });
     let has_run = reader.is_some_and(|reader| reap(reader) == Some(0));
     shared.u32(IS_OVER).store(1, Release);
     reap(source);
@@ -142,12 +152,16 @@ fn reap(pid: i32) -> Option<i32> {
 /// Sends the messages, and exists until the reader has ended.
 fn run_source(shared: &Region, rounds: u32) -> io::Result<()> {
     process_vm::allow_peers();
-    let mut message = vec![1u8; MESSAGE_BYTES];
+    let mut memory = buffer(1);
+    let message = placed(&mut memory);
     shared.u64(SOURCE_ADDRESS).store(message.as_ptr().addr() as u64, Relaxed);
+    if rounds > 0 {
+        touch_chunks(shared);
+    }
     shared.u32(SOURCE_PID).store(crate::host::pid() as u32, Release);
     let timed_until_ns = clock::now_ns() + TIMED_NS;
     // A time that was not measured is no error.
-    let _ = send_messages(shared, rounds, &mut message, timed_until_ns);
+    let _ = send_messages(shared, rounds, message, timed_until_ns);
     wait(clock::now_ns() + LIFE_NS, || shared.u32(IS_OVER).load(Acquire) != 0)
 }
 
@@ -162,9 +176,9 @@ fn send_messages(shared: &Region, rounds: u32, message: &mut [u8], until_ns: u64
         let start_ns = clock::now_ns();
         shared.u32(BEGUN).store(number, Release);
         if way != Way::ProcessVm {
-            for (chunk, bytes) in message.chunks(CHUNK_BYTES).enumerate() {
+            for bytes in message.chunks(CHUNK_BYTES) {
                 wait(until_ns, || filled - shared.u32(EMPTIED).load(Acquire) < CHUNKS as u32)?;
-                let slot = shared.bytes(chunk_at(chunk), CHUNK_BYTES);
+                let slot = shared.bytes(chunk_at(filled), CHUNK_BYTES);
                 // SAFETY: both have CHUNK_BYTES; the reader reads the chunk only after FILLED says so.
                 unsafe { copy(slot.as_ptr(), bytes.as_ptr(), CHUNK_BYTES) };
                 filled += 1;
@@ -181,15 +195,19 @@ fn send_messages(shared: &Region, rounds: u32, message: &mut [u8], until_ns: u64
 
 /// Receives the messages. An error is a source that is gone.
 fn run_reader(shared: &Region, rounds: u32) -> io::Result<()> {
-    let mut message = vec![2u8; MESSAGE_BYTES];
-    // SAFETY: the vector outlives the view, and nothing else uses it meanwhile.
+    let mut memory = buffer(2);
+    let message = placed(&mut memory);
+    // SAFETY: the memory outlives the view, and nothing else uses it meanwhile.
     let into = unsafe { UserMem::new(message.as_mut_ptr(), MESSAGE_BYTES) };
     wait(clock::now_ns() + LIFE_NS, || shared.u32(SOURCE_PID).load(Acquire) != 0)?;
     let source = (shared.u32(SOURCE_PID).load(Relaxed) as i32, shared.u64(SOURCE_ADDRESS).load(Relaxed));
+    if rounds > 0 {
+        touch_chunks(shared);
+    }
     let timed_until_ns = clock::now_ns() + TIMED_NS;
     let one_byte = || {
         let start_ns = clock::now_ns();
-        process_vm::read(source.0, source.1, into.slice(0, 1)).map(|()| clock::now_ns() - start_ns)
+        process_vm::read(source.0, source.1, into.slice(0, 1)).map(|()| (clock::now_ns() - start_ns).max(1))
     };
     let calls: io::Result<Vec<u64>> = (0..3).map(|_| one_byte()).collect();
     let call_ns = calls.ok().and_then(|calls| calls.into_iter().min());
@@ -213,7 +231,7 @@ fn receive_messages(
         if way_of(number) != Way::ProcessVm {
             for chunk in 0..CHUNKS_OF_MESSAGE as usize {
                 wait(until_ns, || shared.u32(FILLED).load(Acquire) > emptied)?;
-                let slot = shared.bytes(chunk_at(chunk), CHUNK_BYTES);
+                let slot = shared.bytes(chunk_at(emptied), CHUNK_BYTES);
                 let to = into.slice(chunk * CHUNK_BYTES, CHUNK_BYTES);
                 // SAFETY: both have CHUNK_BYTES; the source fills the chunk again only after EMPTIED says so.
                 unsafe { copy::long(to.as_ptr(), slot.as_ptr(), CHUNK_BYTES) };
@@ -233,9 +251,24 @@ const fn messages(rounds: u32) -> u32 {
     rounds * WAYS.len() as u32
 }
 
-/// Returns the way by which message `number` goes.
+/// Returns the way by which message `number` goes, counted from 1. The order is reversed in every second round, because
+/// a message finds the caches as the one before has left them.
 fn way_of(number: u32) -> Way {
-    WAYS[number as usize % WAYS.len()]
+    let (round, place) = ((number - 1) as usize / WAYS.len(), (number - 1) as usize % WAYS.len());
+    let place = if round.is_multiple_of(2) { place } else { WAYS.len() - 1 - place };
+    WAYS[place]
+}
+
+/// Returns memory for a message, filled with `byte`, and for its place in it.
+fn buffer(byte: u8) -> Vec<u8> {
+    vec![byte; MESSAGE_BYTES + 2 * PAGE]
+}
+
+/// Returns the message's part of `memory`: 16 bytes behind the beginning of a page, as malloc places large buffers.
+/// Some processors copy strings slowly from there to a chunk, which begins with a page.
+fn placed(memory: &mut [u8]) -> &mut [u8] {
+    let first = memory.as_ptr().align_offset(PAGE) + 16;
+    &mut memory[first..first + MESSAGE_BYTES]
 }
 
 /// Returns the place of a way's time in the shared region.
@@ -243,9 +276,16 @@ fn time_at(way: Way) -> usize {
     TIMES_NS + way as usize * size_of::<u64>()
 }
 
-/// Returns the place of a message's chunk in the shared region.
-fn chunk_at(chunk: usize) -> usize {
-    FIRST_CHUNK + chunk % CHUNKS * CHUNK_BYTES
+/// Returns the place of the chunk that is filled after `filled` others.
+fn chunk_at(filled: u32) -> usize {
+    FIRST_CHUNK + filled as usize % CHUNKS * CHUNK_BYTES
+}
+
+/// Maps the pages of all chunks into this process, so that no message waits for a page fault.
+fn touch_chunks(shared: &Region) {
+    for at in (FIRST_CHUNK..REGION_BYTES).step_by(PAGE) {
+        shared.u32(at).fetch_add(0, Relaxed);
+    }
 }
 
 /// Waits, spinning, until `is_true`; an error if that takes until `until_ns`.
