@@ -187,16 +187,23 @@ fn shm_split(args: &Args, place: RankAndSize, longest: u64, t: &Tuning, s: &mut 
 }
 
 /// Exchanges aligned groups of blocks: in round k, a rank sends the 2^k blocks that it has, and receives the 2^k
-/// blocks of the adjacent group.
+/// blocks of the adjacent group. The own block is copied after the first round, in which it is sent from where it is: a
+/// peer would read a copy that was just written more slowly.
 fn recursive_doubling(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
-    args.copy_own_block(place, s);
     let mut mask = 1;
     while mask < place.size {
         let peer = place.rank ^ mask;
-        s.send(peer, args.recv.range_span(BufferId::Recv, place.rank & !(mask - 1), mask));
+        let has = || args.recv.range_span(BufferId::Recv, place.rank & !(mask - 1), mask);
+        s.send(peer, if mask == 1 { args.own_span(place) } else { has() });
         s.recv(peer, args.recv.range_span(BufferId::Recv, peer & !(mask - 1), mask));
         s.end_round();
+        if mask == 1 {
+            args.copy_own_block(place, s);
+        }
         mask *= 2;
+    }
+    if place.size == 1 {
+        args.copy_own_block(place, s);
     }
 }
 
