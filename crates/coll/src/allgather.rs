@@ -193,8 +193,8 @@ fn recursive_doubling(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Sched
     let mut mask = 1;
     while mask < place.size {
         let peer = place.rank ^ mask;
-        let has = || args.recv.range_span(BufferId::Recv, place.rank & !(mask - 1), mask);
-        s.send(peer, if mask == 1 { args.own_span(place) } else { has() });
+        let group = args.recv.range_span(BufferId::Recv, place.rank & !(mask - 1), mask);
+        s.send(peer, if mask == 1 { args.own_span(place) } else { group });
         s.recv(peer, args.recv.range_span(BufferId::Recv, peer & !(mask - 1), mask));
         s.end_round();
         if mask == 1 {
