@@ -639,8 +639,10 @@ def test_a_lab_whose_own_process_is_killed_leaves_nothing_either(features, sessi
     process = maker(session)
     pids = line_of(process.stdout).split()
     held = {os.readlink(f"/proc/{pid}/ns/net") for pid in pids}
-    carriers = [pid for pid in session.processes() if b"keeper.py" in command_line(pid)]
-    found = {"keeper.py": min(carriers), "init": sorted(carriers)[1], "host": int(pids[0]), "switch": int(pids[-1])}
+    # by their parents: pids start again from the lowest after the highest, so their order says nothing
+    [keeper] = [pid for pid in session.children(process.pid) if b"keeper.py" in command_line(pid)]
+    [init] = session.children(keeper)
+    found = {"keeper.py": keeper, "init": init, "host": int(pids[0]), "switch": int(pids[-1])}
     if victim not in found:
         found[victim] = next(pid for pid in session.processes() if victim.encode() in command_line(pid))
     os.kill(found[victim], signal.SIGKILL)
