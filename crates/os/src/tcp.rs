@@ -34,15 +34,6 @@ impl AsFd for TcpStream {
     }
 }
 
-/// The receive window of a connection: the bytes that the peer may send before this end acknowledges any.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ReceiveWindow {
-    /// The size of the receive buffer, in bytes, in which the kernel counts its own overhead, too.
-    pub buffer_bytes: usize,
-    /// The greatest window that the kernel offers at present, in bytes. It grows with what arrives.
-    pub max_bytes: usize,
-}
-
 impl TcpListener {
     /// Listens at `address` (port 0: any).
     pub fn bind(address: &SocketAddr) -> io::Result<TcpListener> {
@@ -178,25 +169,28 @@ impl TcpStream {
         matches!(seen, Ok(Some(0)) | Err(_))
     }
 
-    /// Leaves the acknowledgement of the last bytes to those that this end sends next, or to the kernel's timer of 40
-    /// ms (TCP_QUICKACK 0, tcp(7)). Without this setting the `receive` that takes the last bytes sends one before it
-    /// returns, if they are fewer than a full segment. The kernel may return to that, as when the timer has run out.
+    /// Leaves the acknowledgement of last bytes that are fewer than a full segment to the next segments, in either
+    /// direction, or to the kernel's timer, of 40 ms and more (TCP_QUICKACK 0, tcp(7)). Without this setting the
+    /// `receive` that takes these bytes acknowledges them before it returns. The kernel may return to that, as when the
+    /// timer has run out.
     pub fn delay_acknowledgements(&self, is_delayed: bool) {
         let _ = sockopt::set(self.as_fd(), libc::IPPROTO_TCP, libc::TCP_QUICKACK, &i32::from(!is_delayed));
     }
 
-    /// Returns the receive window; None if the kernel does not report it (TCP_INFO, SO_RCVBUF).
-    pub fn receive_window(&self) -> Option<ReceiveWindow> {
-        // SAFETY: a plain structure, for which zeroes are valid.
-        let mut info: libc::tcp_info = unsafe { zeroed() };
-        sockopt::fill(self.as_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, &mut info).ok()?;
-        let buffer_bytes = sockopt::get(self.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF).ok()? as usize;
-        (info.tcpi_rcv_ssthresh > 0)
-            .then_some(ReceiveWindow { buffer_bytes, max_bytes: info.tcpi_rcv_ssthresh as usize })
+    /// Returns the size of the receive buffer, in bytes, in which the kernel counts its own overhead, too; None if it
+    /// does not tell.
+    pub fn receive_buffer(&self) -> Option<usize> {
+        usize::try_from(sockopt::get(self.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF).ok()?).ok()
     }
 
-    /// Limits the receive window to `bytes` (TCP_WINDOW_CLAMP, tcp(7)); None: to what fits into the buffer. The kernel
-    /// removes the limit when it enlarges the buffer.
+    /// Returns the limit of the receive window, in bytes: of the bytes that the peer may send before this end
+    /// acknowledges any (TCP_WINDOW_CLAMP, tcp(7)); None if the kernel does not tell.
+    pub fn receive_window_limit(&self) -> Option<usize> {
+        usize::try_from(sockopt::get(self.as_fd(), libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP).ok()?).ok()
+    }
+
+    /// Limits the receive window to `bytes`; None: to what fits into the buffer. When the kernel enlarges the buffer it
+    /// usually sets the limit to what fits into that.
     pub fn limit_receive_window(&self, bytes: Option<usize>) {
         let limit = bytes.and_then(|bytes| i32::try_from(bytes).ok()).unwrap_or(i32::MAX);
         let _ = sockopt::set(self.as_fd(), libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, &limit);
@@ -337,12 +331,11 @@ mod tests {
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
         let listener = TcpListener::bind(&any).unwrap();
         let client = TcpStream::connect(&any, &listener.local().unwrap(), "lo", |_| {}).unwrap();
-        let whole = client.receive_window().unwrap();
-        assert!(whole.buffer_bytes > whole.max_bytes && whole.max_bytes > 16 << 10, "{whole:?}");
-        client.limit_receive_window(Some(16 << 10));
-        assert_eq!(client.receive_window(), Some(ReceiveWindow { max_bytes: 16 << 10, ..whole }));
-        client.limit_receive_window(None);
-        assert!(client.receive_window().unwrap().max_bytes >= whole.max_bytes);
+        assert!(client.receive_buffer().unwrap() > 16 << 10);
+        for (bytes, limit) in [(Some(16 << 10), 16 << 10), (None, i32::MAX as usize)] {
+            client.limit_receive_window(bytes);
+            assert_eq!(client.receive_window_limit(), Some(limit));
+        }
         for is_delayed in [true, false] {
             client.delay_acknowledgements(is_delayed);
             let is_quick = sockopt::get(client.as_fd(), libc::IPPROTO_TCP, libc::TCP_QUICKACK).unwrap();

@@ -1,114 +1,105 @@
 //! Chooses when the kernel acknowledges the messages on a direct connection: outside the calls that receive them, where
 //! that takes less time.
 //!
-//! TCP acknowledges a segment when it arrives if the receive window need not shrink by its bytes, and otherwise in the
-//! `receive` that takes them, before it returns: the message is late then by the time of a send. The kernel lets a
-//! window grow until it has to shrink by each message, so it is limited here to less than fits into the buffer. The
-//! last bytes of a message that are less than a full segment are acknowledged in `receive` in any case, unless the
-//! acknowledgement is delayed.
+//! TCP acknowledges more than one segment when they arrive if the receive window need not shrink by their bytes, and
+//! otherwise in the `receive` that takes them, before it returns: the message is late then by the time of a send. The
+//! kernel lets a window grow until it has to shrink by each message, so it is limited here to less than fits into the
+//! buffer. The last bytes of a message that are less than a full segment are acknowledged in `receive` in any case,
+//! unless the acknowledgement is delayed.
 //!
 //! A peer that only sends has no use of that: over a veth pair its core would acknowledge its own segments, and that is
-//! the core which limits the rate. So the window is limited only while this rank sends to the peer as well.
+//! the core which limits the rate. A delayed acknowledgement also makes the round trip seem longer to the peer's kernel,
+//! if it comes with the next message. So both are done only while the two ranks answer each other at a high rate.
 //!
-//! It sends nothing. Used by `direct`, for each connection that a peer has opened; uses `os::tcp`.
+//! It sends no messages. Used by `direct`, for each connection that a peer has opened; uses `os::tcp`.
 
-use hawser_os::tcp::{ReceiveWindow, TcpStream};
+use hawser_os::tcp::TcpStream;
 
 /// The number of parts with payload from one look at the connection to the next. The calls take 0.7 us together, so
 /// that they cost 0.05 us a part. The gain was the same with 1 and 16.
 const LOOK_EVERY_PARTS: u32 = 16;
 
-/// The length, in bytes, of the longest part that is acknowledged when it arrives. Over a veth pair the sender's core
-/// does that work between the segments that it sends. Measured there, half round trips in us with and without a limit
-/// of the window: 64 KiB 8.8 and 11.1, 128 KiB the same, 192 KiB 27 and 25, 256 KiB 35 and 31.
-const ACKNOWLEDGED_EARLY_BYTES: u64 = 128 << 10;
-
-/// The part of the greatest window that is offered: numerator and denominator. The rest, which is 280 KiB in a buffer
-/// of 1.3 MB, holds what has arrived. The kernel still enlarges the buffer for a peer that needs a greater window: it
-/// does if more than half of the buffer is received in a round trip.
-const OFFERED_PART: (usize, usize) = (3, 4);
-const _: () = assert!(OFFERED_PART.0 * 2 > OFFERED_PART.1 && OFFERED_PART.0 < OFFERED_PART.1);
-
 /// The minimum number of messages that this rank sends to the peer from one look to the next if the two take turns or
 /// exchange messages, rather than that the peer streams some and waits for an answer.
 const ANSWERS_MIN: u32 = LOOK_EVERY_PARTS / 2;
 
-/// The limit of the window of a connection, and the next look at it.
+/// The longest time from one look to the next at a high rate, in ns: 250 us for each message. The gain is 2 us for each,
+/// and the peer's round trip, by which its kernel may pace what it sends (tc-fq(8)), seems no longer than that.
+const LOOK_WITHIN_NS: u64 = LOOK_EVERY_PARTS as u64 * 250_000;
+
+/// The length, in bytes, of the longest part that is acknowledged when it arrives. Over a veth pair the sender's core
+/// does that work between the segments that it sends. Measured there, half round trips in us with a limit of the window
+/// and without: 64 KiB 11.0 and 13.6, 128 KiB 17.8 and 19.1, 192 KiB 24.8 and 24.4, 256 KiB 35.2 and 30.8.
+const ACKNOWLEDGED_EARLY_BYTES: u64 = 128 << 10;
+
+/// The window is at most the buffer divided by this number. The rest of the buffer holds what has arrived. The kernel
+/// enlarges the buffer if that received in a round trip, twice, with its own overhead, does not fit into it: a peer that
+/// needs a greater window still gets one. Parts of 2/8, 4/8 and 6/8 gained the same.
+const BUFFER_DIVISOR: usize = 2;
+
+/// The limit is changed only if no more than the buffer divided by this number has arrived. Before Linux 6.7 a limit
+/// that is set while no window is left may leave none for good.
+const QUIET_DIVISOR: usize = 4;
+const _: () = assert!(QUIET_DIVISOR > BUFFER_DIVISOR);
+
+/// When the messages on a connection are acknowledged, and the next look at it.
 #[derive(Default)]
 pub struct AcknowledgementTiming {
     parts: u32,
-    /// The number of messages that had been sent to the peer at the last look, modulo 2^32.
-    sent: u32,
-    /// Whether messages are acknowledged outside `receive` since then.
+    /// The length of the longest part since the last look, in bytes.
+    longest_bytes: u64,
+    /// The time of the last look, and the number of messages that had been sent to the peer then, modulo 2^32.
+    last: Option<(u64, u32)>,
+    /// Whether messages are acknowledged outside `receive`.
     is_early: bool,
-    limit: WindowLimit,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-enum WindowLimit {
-    /// There is none, and the window at the last look is not known.
-    #[default]
-    None,
-    /// There is none yet: at the last look the window was this one.
-    Growing(ReceiveWindow),
-    /// The window is limited; the buffer's size in bytes, as long as which the limit is in force.
-    Set { buffer_bytes: usize },
-}
-
-/// A change of the limit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum WindowChange {
-    Limit { bytes: usize },
-    Unlimit,
 }
 
 impl AcknowledgementTiming {
     /// Looks at the connection, if it is time to. `part_bytes`: the length of the part that begins, which has payload;
     /// `sent`: the number of messages that were sent to the peer until now, modulo 2^32.
-    pub fn begin_payload(&mut self, part_bytes: u64, sent: u32, stream: &TcpStream) {
-        self.parts = self.parts.wrapping_add(1);
-        if self.parts % LOOK_EVERY_PARTS != 1 {
+    pub fn begin_payload(&mut self, part_bytes: u64, sent: u32, now_ns: u64, stream: &TcpStream) {
+        self.longest_bytes = self.longest_bytes.max(part_bytes);
+        self.parts += 1;
+        if self.parts < LOOK_EVERY_PARTS {
             return;
         }
-        let answers = sent.wrapping_sub(std::mem::replace(&mut self.sent, sent));
-        let is_early = part_bytes <= ACKNOWLEDGED_EARLY_BYTES && answers >= ANSWERS_MIN;
-        if is_early || self.is_early {
-            stream.delay_acknowledgements(is_early);
-        }
-        self.is_early = is_early;
-        let (limit, change) = self.limit.next(is_early, || stream.receive_window());
-        self.limit = limit;
-        match change {
-            Some(WindowChange::Limit { bytes }) => stream.limit_receive_window(Some(bytes)),
-            Some(WindowChange::Unlimit) => stream.limit_receive_window(None),
-            None => {}
+        self.parts = 0;
+        let is_short = std::mem::take(&mut self.longest_bytes) <= ACKNOWLEDGED_EARLY_BYTES;
+        let is_answered = self.last.replace((now_ns, sent)).is_some_and(|(then_ns, before)| {
+            sent.wrapping_sub(before) >= ANSWERS_MIN && now_ns.saturating_sub(then_ns) <= LOOK_WITHIN_NS
+        });
+        if is_short && is_answered {
+            self.is_early = true;
+            stream.delay_acknowledgements(true);
+            limit_window(stream);
+        } else if self.is_early {
+            stream.delay_acknowledgements(false);
+            self.is_early = !unlimit_window(stream);
         }
     }
 }
 
-impl WindowLimit {
-    /// Returns the limit from now on, and what is to be done for it. `is_early`: messages are to be acknowledged when
-    /// they arrive.
-    fn next(
-        self,
-        is_early: bool,
-        window: impl FnOnce() -> Option<ReceiveWindow>,
-    ) -> (WindowLimit, Option<WindowChange>) {
-        if !is_early {
-            let was_set = matches!(self, WindowLimit::Set { .. });
-            return (WindowLimit::None, was_set.then_some(WindowChange::Unlimit));
-        }
-        let Some(window) = window() else { return (WindowLimit::None, None) };
-        match self {
-            WindowLimit::Set { buffer_bytes } if buffer_bytes == window.buffer_bytes => (self, None),
-            WindowLimit::Growing(last) if last == window => {
-                let bytes = window.max_bytes / OFFERED_PART.1 * OFFERED_PART.0;
-                let buffer_bytes = window.buffer_bytes;
-                (WindowLimit::Set { buffer_bytes }, Some(WindowChange::Limit { bytes }))
-            }
-            _ => (WindowLimit::Growing(window), None),
-        }
+/// Limits the receive window, unless it is limited. The kernel removes the limit when it enlarges the buffer, and when
+/// it sees that segments need less memory than before.
+fn limit_window(stream: &TcpStream) {
+    let Some(buffer_bytes) = stream.receive_buffer() else { return };
+    let wanted = buffer_bytes / BUFFER_DIVISOR;
+    if stream.receive_window_limit().is_some_and(|limit| limit > wanted) && is_quiet(buffer_bytes, stream) {
+        stream.limit_receive_window(Some(wanted));
     }
+}
+
+/// Removes the limit. False: the next look is to do it.
+fn unlimit_window(stream: &TcpStream) -> bool {
+    let may_change = stream.receive_buffer().is_some_and(|buffer_bytes| is_quiet(buffer_bytes, stream));
+    if may_change {
+        stream.limit_receive_window(None);
+    }
+    may_change
+}
+
+fn is_quiet(buffer_bytes: usize, stream: &TcpStream) -> bool {
+    stream.available() <= buffer_bytes / QUIET_DIVISOR
 }
 
 #[cfg(test)]
@@ -116,56 +107,72 @@ mod tests {
     use super::*;
     use hawser_os::tcp::TcpListener;
 
-    fn window(buffer_bytes: usize, max_bytes: usize) -> ReceiveWindow {
-        ReceiveWindow { buffer_bytes, max_bytes }
+    /// A connection, its timing, and the counts that its owner passes.
+    struct Receiver {
+        stream: TcpStream,
+        _listener: TcpListener,
+        timing: AcknowledgementTiming,
+        sent: u32,
+        now_ns: u64,
     }
 
-    /// Returns what is done at each look: whether messages are to be acknowledged early, and the window.
-    fn changes(looks: &[(bool, ReceiveWindow)]) -> Vec<Option<WindowChange>> {
-        let mut limit = WindowLimit::default();
-        let next = |&(is_early, window): &(bool, ReceiveWindow)| {
-            let (next, change) = limit.next(is_early, || Some(window));
-            limit = next;
-            change
-        };
-        looks.iter().map(next).collect()
+    impl Receiver {
+        fn new() -> Receiver {
+            let any = "127.0.0.1:0".parse().unwrap();
+            let listener = TcpListener::bind(&any).unwrap();
+            let stream = TcpStream::connect(&any, &listener.local().unwrap(), "lo", |_| {}).unwrap();
+            Receiver { stream, _listener: listener, timing: Default::default(), sent: u32::MAX - 5, now_ns: 7 }
+        }
+
+        /// Begins `parts` parts. Returns whether the window is limited then.
+        fn begin(&mut self, parts: u32, part_bytes: u64, (messages_each, ns_each): (u32, u64)) -> bool {
+            for _ in 0..parts {
+                self.sent = self.sent.wrapping_add(messages_each);
+                self.now_ns += ns_each;
+                self.timing.begin_payload(part_bytes, self.sent, self.now_ns, &self.stream);
+            }
+            self.stream.receive_window_limit().unwrap() <= self.stream.receive_buffer().unwrap() / BUFFER_DIVISOR
+        }
     }
+
+    /// The messages of this rank for each part, and the time of a part in ns.
+    const ANSWERS: (u32, u64) = (1, 20_000);
+    const STREAM: (u32, u64) = (0, 20_000);
+    const SLOW_ANSWERS: (u32, u64) = (1, 300_000);
+    const TWO_LOOKS: u32 = 2 * LOOK_EVERY_PARTS;
 
     #[test]
-    fn a_rank_that_answers_offers_less() {
-        let any = "127.0.0.1:0".parse().unwrap();
-        let listener = TcpListener::bind(&any).unwrap();
-        let stream = TcpStream::connect(&any, &listener.local().unwrap(), "lo", |_| {}).unwrap();
-        let mut timing = AcknowledgementTiming::default();
-        let mut sent = 7;
-        let mut offered = |parts: u32, messages_each: u32, part_bytes| {
-            for _ in 0..parts {
-                sent += messages_each;
-                timing.begin_payload(part_bytes, sent, &stream);
-            }
-            stream.receive_window().unwrap().max_bytes
-        };
-        let whole = offered(3 * LOOK_EVERY_PARTS, 0, 4096);
-        for (messages_each, part_bytes, is_limited) in
-            [(1, 4096, true), (0, 4096, false), (1, 4096, true), (1, ACKNOWLEDGED_EARLY_BYTES + 1, false)]
-        {
-            let bytes = offered(3 * LOOK_EVERY_PARTS, messages_each, part_bytes);
-            assert_eq!(bytes < whole, is_limited, "{messages_each} {part_bytes}: {bytes} of {whole}");
+    fn a_window_is_limited_between_ranks_that_answer_each_other_with_short_messages_at_a_high_rate() {
+        let mut receiver = Receiver::new();
+        // More than any buffer gives the window at first.
+        receiver.stream.limit_receive_window(None);
+        for (part_bytes, rate, is_limited) in [
+            (4096, STREAM, false),
+            (4096, ANSWERS, true),
+            (4096, STREAM, false),
+            (ACKNOWLEDGED_EARLY_BYTES, ANSWERS, true),
+            (ACKNOWLEDGED_EARLY_BYTES + 1, ANSWERS, false),
+            (4096, ANSWERS, true),
+            (4096, SLOW_ANSWERS, false),
+        ] {
+            assert_eq!(receiver.begin(TWO_LOOKS, part_bytes, rate), is_limited, "{part_bytes} {rate:?}");
         }
     }
 
     #[test]
-    fn a_window_is_limited_once_it_has_grown_and_anew_in_a_larger_buffer() {
-        let looks =
-            [window(100, 60), window(100, 80), window(100, 80), window(100, 60), window(200, 90), window(200, 90)];
-        let limit = |bytes| Some(WindowChange::Limit { bytes });
-        assert_eq!(changes(&looks.map(|window| (true, window))), [None, None, limit(60), None, None, limit(66)]);
+    fn one_long_part_among_short_ones_decides() {
+        let mut receiver = Receiver::new();
+        assert!(receiver.begin(TWO_LOOKS, 4096, ANSWERS));
+        assert!(receiver.begin(1, 1 << 20, ANSWERS));
+        assert!(!receiver.begin(LOOK_EVERY_PARTS - 1, 4096, ANSWERS));
+        assert!(receiver.begin(LOOK_EVERY_PARTS, 4096, ANSWERS));
     }
 
     #[test]
-    fn the_limit_is_removed_while_messages_need_not_be_acknowledged_early() {
-        let looks = [true, true, false, false, true, true].map(|is_early| (is_early, window(100, 80)));
-        let limit = Some(WindowChange::Limit { bytes: 60 });
-        assert_eq!(changes(&looks), [None, limit, Some(WindowChange::Unlimit), None, None, limit]);
+    fn a_limit_that_the_kernel_has_removed_is_set_again() {
+        let mut receiver = Receiver::new();
+        assert!(receiver.begin(TWO_LOOKS, 4096, ANSWERS));
+        receiver.stream.limit_receive_window(None);
+        assert!(receiver.begin(LOOK_EVERY_PARTS, 4096, ANSWERS));
     }
 }

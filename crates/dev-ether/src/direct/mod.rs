@@ -13,8 +13,8 @@
 //! a copy of packet and rest until the receiver has them.
 //!
 //! `sender` and `receiver` are the two ends without I/O, `choice` decides between direct packets and link, `wire` is
-//! the format, `payload` is what is delivered, `send_buffer` sets TCP's limit; this file joins them to the ports. Used
-//! by `device`; uses `port::StreamPort`.
+//! the format, `payload` is what is delivered, `send_buffer` and `acknowledgement` set TCP's options; this file joins
+//! them to the ports. Used by `device`; uses `port::StreamPort`.
 
 mod acknowledgement;
 mod choice;
@@ -119,25 +119,18 @@ enum ReadStep {
 }
 
 impl PeerConnections {
-    /// Takes the next step of reading from `stream`, the receiver's connection. `next_message`: the number of the next
-    /// message of link to the peer; `is_delivered`: whether all messages of link before a number were delivered.
+    /// Takes the next step of reading from `stream`, the receiver's connection. `is_delivered`: whether all messages of
+    /// link before a number were delivered.
     fn next_step(
         &mut self,
-        (stream, next_message): (&TcpStream, Option<Seq>),
+        stream: &TcpStream,
         (key, ranks): (&JobKey, PeerPair),
         is_delivered: impl Fn(Seq) -> bool,
     ) -> ReadStep {
-        let PeerConnections { sender, receiver, acknowledgement, order, must_read_on, .. } = self;
+        let PeerConnections { receiver, order, must_read_on, .. } = self;
         let Some(&part) = receiver.part() else {
             return match receiver.begin_part(key, ranks) {
-                Some((true, report)) => {
-                    if let Some(part) = receiver.part().filter(|part| part.kind != PartKind::Packet) {
-                        let sent =
-                            (sender.sent_packets() as u32).wrapping_add(next_message.map_or(0, |number| number.0));
-                        acknowledgement.begin_payload(part.left, sent, stream);
-                    }
-                    ReadStep::Began(report)
-                }
+                Some((true, report)) => ReadStep::Began(report),
                 Some((false, _)) => read_ahead(receiver, stream),
                 None => ReadStep::Ended { is_corrupted: true },
             };
@@ -170,6 +163,16 @@ impl PeerConnections {
             0 => ReadStep::Stop,
             len => ReadStep::Deliver(part, len),
         }
+    }
+
+    /// Lets `acknowledgement` look at `stream`, the receiver's connection, if a part with payload has begun.
+    /// `next_message`: the number of the next message of link to the peer.
+    fn time_acknowledgement(&mut self, next_message: Option<Seq>, now_ns: u64, stream: &TcpStream) {
+        let PeerConnections { sender, receiver, acknowledgement, .. } = self;
+        let Some(part) = receiver.part().filter(|part| part.kind != PartKind::Packet) else { return };
+        // Replies about the connection are no messages of this rank.
+        let by_link = next_message.map_or(0, |number| number.0).wrapping_sub(receiver.sent_replies());
+        acknowledgement.begin_payload(part.left, by_link.wrapping_add(sender.sent_packets() as u32), now_ns, stream);
     }
 
     /// Delivers `len` bytes of a part, which have arrived. `memory`: as in `SocketPayload::new`. Returns the number of
@@ -702,15 +705,15 @@ impl DirectConnections {
                 has_ended = true;
                 break;
             };
-            let next_message = endpoint.next_message(peer);
-            let is_delivered = |behind| endpoint.has_delivered(peer, behind);
-            match connections.next_step((stream, next_message), (key, ranks), is_delivered) {
-                ReadStep::Began(None) => {}
-                ReadStep::Began(Some(report)) => {
-                    let sender = &mut connections.sender;
-                    let before = sender.unconfirmed_packets();
-                    sender.handle_report(report, now_ns, &mut |done| zero_copy_done.push(done));
-                    *unconfirmed -= before - sender.unconfirmed_packets();
+            match connections.next_step(stream, (key, ranks), |behind| endpoint.has_delivered(peer, behind)) {
+                ReadStep::Began(report) => {
+                    connections.time_acknowledgement(endpoint.next_message(peer), now_ns, stream);
+                    if let Some(report) = report {
+                        let sender = &mut connections.sender;
+                        let before = sender.unconfirmed_packets();
+                        sender.handle_report(report, now_ns, &mut |done| zero_copy_done.push(done));
+                        *unconfirmed -= before - sender.unconfirmed_packets();
+                    }
                 }
                 ReadStep::ReadAhead(got) => bytes += got as u64,
                 ReadStep::Stop => break,

@@ -71,6 +71,8 @@ pub struct DirectReceiver {
     is_queried: bool,
     is_closing: bool,
     pending_reply: Option<ReceiverControl>,
+    /// The replies that were sent, modulo 2^32.
+    sent_replies: u32,
 }
 
 impl DirectReceiver {
@@ -93,6 +95,7 @@ impl DirectReceiver {
             is_queried: false,
             is_closing: false,
             pending_reply: None,
+            sent_replies: 0,
         }
     }
 
@@ -285,5 +288,11 @@ impl DirectReceiver {
 
     pub fn reply_sent(&mut self) {
         self.pending_reply = None;
+        self.sent_replies = self.sent_replies.wrapping_add(1);
+    }
+
+    /// Returns the number of replies that were sent about this connection, modulo 2^32.
+    pub fn sent_replies(&self) -> u32 {
+        self.sent_replies
     }
 }
