@@ -8,8 +8,9 @@
 //! unless the acknowledgement is delayed.
 //!
 //! A peer that only sends has no use of that: over a veth pair its core would acknowledge its own segments, and that is
-//! the core which limits the rate. A delayed acknowledgement also makes the round trip seem longer to the peer's kernel,
-//! if it comes with the next message. So both are done only while the two ranks answer each other at a high rate.
+//! the core which limits the rate. A delayed acknowledgement also makes the round trip seem longer to the peer's
+//! kernel, if it comes with the next message. So both are done only while the two ranks answer each other at a high
+//! rate.
 //!
 //! It sends no messages. Used by `direct`, for each connection that a peer has opened; uses `os::tcp`.
 
@@ -23,8 +24,8 @@ const LOOK_EVERY_PARTS: u32 = 16;
 /// exchange messages, rather than that the peer streams some and waits for an answer.
 const ANSWERS_MIN: u32 = LOOK_EVERY_PARTS / 2;
 
-/// The longest time from one look to the next at a high rate, in ns: 250 us for each message. The gain is 2 us for each,
-/// and the peer's round trip, by which its kernel may pace what it sends (tc-fq(8)), seems no longer than that.
+/// The longest time from one look to the next at a high rate, in ns: 250 us for each message. The gain is 2 us for
+/// each, and the peer's round trip, by which its kernel may pace what it sends (tc-fq(8)), seems no longer than that.
 const LOOK_WITHIN_NS: u64 = LOOK_EVERY_PARTS as u64 * 250_000;
 
 /// The length, in bytes, of the longest part that is acknowledged when it arrives. Over a veth pair the sender's core
@@ -33,8 +34,8 @@ const LOOK_WITHIN_NS: u64 = LOOK_EVERY_PARTS as u64 * 250_000;
 const ACKNOWLEDGED_EARLY_BYTES: u64 = 128 << 10;
 
 /// The window is at most the buffer divided by this number. The rest of the buffer holds what has arrived. The kernel
-/// enlarges the buffer if that received in a round trip, twice, with its own overhead, does not fit into it: a peer that
-/// needs a greater window still gets one. Parts of 2/8, 4/8 and 6/8 gained the same.
+/// enlarges the buffer if that received in a round trip, twice, with its own overhead, does not fit into it: a peer
+/// that needs a greater window still gets one. Parts of 2/8, 4/8 and 6/8 gained the same.
 const BUFFER_DIVISOR: usize = 2;
 
 /// The limit is changed only if no more than the buffer divided by this number has arrived. Before Linux 6.7 a limit
