@@ -6,6 +6,7 @@
 //! operation keeps must be `'static`; only `new`, or memory that is never freed, can give such a view. `abi` (user
 //! buffers) and `os` (mappings) create views; devices and `datatype` use them.
 
+use crate::copy;
 use std::marker::PhantomData;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -118,7 +119,7 @@ impl<'a> UserMem<'a> {
     pub fn read(self, to: &mut [u8]) {
         assert!(to.len() <= self.len);
         // SAFETY: both ranges are valid for to.len() bytes; `to` is exclusive, so they do not overlap.
-        unsafe { ptr::copy_nonoverlapping(self.addr, to.as_mut_ptr(), to.len()) }
+        unsafe { copy::whole(to.as_mut_ptr(), self.addr, to.len()) }
     }
 
     /// Appends all of this view to `to`, without filling its new memory with zeroes first.
@@ -130,7 +131,7 @@ impl<'a> UserMem<'a> {
         // SAFETY: both ranges are valid for self.len bytes, which `reserve` has made sure of for `spare`; that is
         // exclusive, so they do not overlap. Afterwards these bytes of `to` are initialised.
         unsafe {
-            ptr::copy_nonoverlapping(self.addr, spare.as_mut_ptr().cast(), self.len);
+            copy::whole(spare.as_mut_ptr().cast(), self.addr, self.len);
             to.set_len(to.len() + self.len);
         }
     }
@@ -140,15 +141,15 @@ impl<'a> UserMem<'a> {
     pub fn write(self, from: &[u8]) {
         assert!(from.len() <= self.len);
         // SAFETY: as in `read`, the other way round.
-        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), self.addr, from.len()) }
+        unsafe { copy::whole(self.addr, from.as_ptr(), from.len()) }
     }
 
     /// Copies all of `from` to the front of this view; the two may overlap.
     #[inline]
     pub fn copy_from(self, from: UserMem<'_>) {
         assert!(from.len <= self.len);
-        // SAFETY: both views are valid for from.len bytes; ptr::copy allows overlap.
-        unsafe { ptr::copy(from.addr, self.addr, from.len) }
+        // SAFETY: both views are valid for from.len bytes.
+        unsafe { copy::overlapping(self.addr, from.addr, from.len) }
     }
 }
 
@@ -215,7 +216,7 @@ impl<'a> SharedMem<'a> {
     pub fn read(self, to: &mut [u8]) {
         assert!(to.len() <= self.len);
         // SAFETY: mapped for self.len bytes; `to` is exclusive memory of this process.
-        unsafe { ptr::copy_nonoverlapping(self.addr, to.as_mut_ptr(), to.len()) }
+        unsafe { copy::whole(to.as_mut_ptr(), self.addr, to.len()) }
     }
 
     /// Copies `from` to the front of this view.
@@ -223,7 +224,7 @@ impl<'a> SharedMem<'a> {
     pub fn write(self, from: &[u8]) {
         assert!(from.len() <= self.len);
         // SAFETY: as in `read`, the other way round.
-        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), self.addr, from.len()) }
+        unsafe { copy::whole(self.addr, from.as_ptr(), from.len()) }
     }
 
     /// Copies all of `from` to the front of this view.
@@ -232,7 +233,7 @@ impl<'a> SharedMem<'a> {
         assert!(from.len <= self.len);
         // SAFETY: both views are valid for from.len bytes; an application may send from shared memory
         // (MPI_Alloc_mem), so overlap is allowed for.
-        unsafe { ptr::copy(from.addr, self.addr, from.len) }
+        unsafe { copy::overlapping(self.addr, from.addr, from.len) }
     }
 
     /// Copies the front of this view to all of `to`.
@@ -240,7 +241,7 @@ impl<'a> SharedMem<'a> {
     pub fn read_user(self, to: UserMem<'_>) {
         assert!(to.len <= self.len);
         // SAFETY: as in `write_user`.
-        unsafe { ptr::copy(self.addr, to.addr, to.len) }
+        unsafe { copy::overlapping(to.addr, self.addr, to.len) }
     }
 }
 

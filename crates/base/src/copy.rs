@@ -1,14 +1,30 @@
-//! Copies between private memory and shared memory: the ring slots and chunks of `dev-shm`.
+//! Copies between private memory and shared memory, and within either.
 //!
 //! No function reads or writes outside the ranges that it is given. Short copies go by size class, without a call. Long
-//! copies use a loop of our own, except `by_string`: the C library's `rep movsb` falls to a quarter of its speed if the
-//! chunk begins at a page boundary and the user's buffer 16 bytes behind one, as every large malloc does (measured on
-//! Zen 3). Uses no other module.
+//! copies use a loop of our own, except `by_string` and what `prefer_library` allows: the C library's `rep movsb` falls
+//! to a quarter of its speed and less if one side begins at a page boundary and the other 16 bytes behind one, as every
+//! large malloc does (measured on Zen 3, docs/measurements/2026-11-29-memcpy.md). Uses no other module.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The length, in bytes, from which `by_string` uses the string instruction, whose start takes as long as a few hundred
 /// bytes. From here on it was never slower (docs/measurements/2026-11-28-string-copies.md).
 #[cfg(target_arch = "x86_64")]
 const STRING_FROM: usize = 4 << 10;
+
+/// The lengths, in bytes, from which and below which `whole` uses registers. The C library takes `rep movsb` from 2 to
+/// 4 KiB on (x86_rep_movsb_threshold of glibc), and streaming stores when a copy takes most of the last cache.
+const REGISTERS_FROM: usize = 2 << 10;
+const REGISTERS_BELOW: usize = 16 << 20;
+
+/// Whether `whole` leaves all lengths to the C library. No other data depends on it.
+static IS_LIBRARY_PREFERRED: AtomicBool = AtomicBool::new(false);
+
+/// Lets `whole` leave all lengths to the C library, where the string instruction measured faster than registers
+/// (`os::copy_timing`).
+pub fn prefer_library(yes: bool) {
+    IS_LIBRARY_PREFERRED.store(yes, Relaxed);
+}
 
 /// Sixteen bytes that are moved in one register.
 #[cfg(target_arch = "x86_64")]
@@ -105,6 +121,37 @@ pub unsafe fn long(to: *mut u8, from: *const u8, len: usize) {
             return avx(to, from, len);
         }
         std::ptr::copy_nonoverlapping(from, to, len);
+    }
+}
+
+/// Copies any length between memory of the application, shared memory that is not a chunk of `dev-shm`, and memory of
+/// the library.
+///
+/// # Safety
+/// As `short`.
+#[inline]
+pub unsafe fn whole(to: *mut u8, from: *const u8, len: usize) {
+    // SAFETY: the caller ensures the ranges.
+    unsafe {
+        match (REGISTERS_FROM..REGISTERS_BELOW).contains(&len) && !IS_LIBRARY_PREFERRED.load(Relaxed) {
+            true => long(to, from, len),
+            false => std::ptr::copy_nonoverlapping(from, to, len),
+        }
+    }
+}
+
+/// Copies any length between ranges that may overlap.
+///
+/// # Safety
+/// `from` is valid for reading `len` bytes, `to` for writing them.
+#[inline]
+pub unsafe fn overlapping(to: *mut u8, from: *const u8, len: usize) {
+    // SAFETY: the caller ensures the ranges; `whole` gets those that do not overlap.
+    unsafe {
+        match to.addr().abs_diff(from.addr()) >= len {
+            true => whole(to, from, len),
+            false => std::ptr::copy(from, to, len),
+        }
     }
 }
 
@@ -277,6 +324,22 @@ mod tests {
             check(long, len);
             check(past_caches, len);
             check(by_string, len);
+            check(whole, len);
+            check(overlapping, len);
+        }
+    }
+
+    #[test]
+    fn ranges_that_overlap_are_moved_in_either_direction() {
+        let original: Vec<u8> = (0..5000).map(|i| (i * 7 % 251) as u8).collect();
+        for len in [1, 100, 2048, 4000] {
+            for (to, from) in [(0, 1), (1, 0), (0, 900), (900, 0), (7, 7)] {
+                let mut bytes = original.clone();
+                let at = bytes.as_mut_ptr();
+                // SAFETY: both ranges lie within the vector.
+                unsafe { overlapping(at.add(to), at.add(from), len) };
+                assert_eq!(bytes[to..to + len], original[from..from + len], "{len} {to} {from}");
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 //! Nothing is checked here: `pack`, the only caller, has checked the lengths and addresses or vouches for them.
 
 use crate::user::UserPtr;
-use std::ptr;
+use hawser_base::copy;
 
 /// The direction in which bytes are copied.
 pub(crate) trait CopyDirection {
@@ -22,7 +22,7 @@ impl CopyDirection for PackBlocks {
     #[inline(always)]
     unsafe fn copy(user: *mut u8, packed: *mut u8, len: usize) {
         // SAFETY: the caller's promise.
-        unsafe { ptr::copy_nonoverlapping(user, packed, len) }
+        unsafe { copy::whole(packed, user, len) }
     }
 }
 
@@ -30,7 +30,7 @@ impl CopyDirection for UnpackBlocks {
     #[inline(always)]
     unsafe fn copy(user: *mut u8, packed: *mut u8, len: usize) {
         // SAFETY: the caller's promise.
-        unsafe { ptr::copy_nonoverlapping(packed, user, len) }
+        unsafe { copy::whole(user, packed, len) }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::pool::{self, CHUNK};
 use crate::port::{SHORT, ShmPort};
 use crate::remote::{self, ShmRegistrations};
 use crate::ring_slot::CHUNKS;
+use hawser_base::copy;
 use hawser_base::param::{Param, ParamKind, ReadTime};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_TUNER_DETAIL};
 use hawser_base::{Lane, Peer, Region, Result, UserMem};
@@ -83,6 +84,7 @@ impl ShmDevice {
     pub fn new(segment: Segment, me: usize) -> ShmDevice {
         let layout = DeviceLayout { ranks: segment.local_slots() };
         assert!(me < layout.ranks && layout.bytes(segment.layout().lanes) <= segment.device_area().len());
+        copy::prefer_library(copies_by_string(&segment.facts()));
         let exposure = Arc::new(ExposedMemory::new(segment.clone(), me));
         let remote = Arc::new(ShmRegistrations::new(&segment, me, exposure.clone()));
         ShmDevice { exposed_memory: exposure, registrations: remote, lengths: lengths(layout.ranks), segment, me }
