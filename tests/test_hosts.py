@@ -243,3 +243,29 @@ def test_a_remote_shell_that_never_answers(make, tmp_path):
             rf"check that `{shell} node0 true` works without a prompt\n")
     assert job.returncode == 1 and re.fullmatch(told, err), err
     eventually(lambda: programs(lab) == {})
+
+
+# What the MPI Operator of Kubernetes sets for a job written for MPICH, for Intel MPI, for Open MPI.
+OPERATORS = {
+    "MPICH": ("HYDRA_HOST_FILE", "HYDRA_LAUNCHER_EXEC", "HYDRA_LAUNCH_EXTRA_ARGS", "{}:2"),
+    "Intel": ("I_MPI_HYDRA_HOST_FILE", "I_MPI_HYDRA_BOOTSTRAP_EXEC", "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", "{}:2"),
+    "OpenMPI": ("OMPI_MCA_orte_default_hostfile", "OMPI_MCA_plm_rsh_agent", "OMPI_MCA_plm_rsh_args", "{} slots=2"),
+}
+
+
+@pytest.mark.parametrize("implementation", OPERATORS)
+def test_hosts_and_shell_by_the_variables_of_other_launchers(make, build, tmp_path, implementation):
+    """A remote shell that checks the options that it was given, then calls the lab's; no option of mpiexec names a host."""
+    file, command, arguments, line = OPERATORS[implementation]
+    lab = make(hosts=3)
+    (tmp_path / "hosts").write_text("".join(line.format(host.name) + "\n" for host in lab.hosts[1:]))
+    shell = tmp_path / "kubexec.sh"
+    shell.write_text('#!/bin/sh\n[ "$1 $2" = "-o ConnectionAttempts=10" ] || exit 9\nshift 2\nexec lab-rsh "$@"\n')
+    shell.chmod(0o755)
+    env = {file: str(tmp_path / "hosts"), command: str(shell), arguments: "-o ConnectionAttempts=10"}
+    done = lab.hosts[0].run(["mpiexec", "sh", "-c", "echo $(hostname) $HAWSER_RANK"], env=env)
+    assert sorted(done.stdout.split("\n")[:-1]) == ["node1 0", "node1 1", "node2 2", "node2 3"], done
+    done = lab.hosts[0].run(["mpiexec", build("hello.c"), "say"], env=env)
+    assert sorted(line for line in done.stdout.splitlines() if " of " in line) == [f"{rank} of 4" for rank in range(4)], done
+    said = lab.hosts[0].run(["mpiexec", "-v", "-n", "1", "true"], env=env).stderr
+    assert f"the hosts are those of {file}" in said, said

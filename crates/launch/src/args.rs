@@ -5,6 +5,7 @@
 
 use crate::args_file;
 use crate::binding::{self, Binding};
+use crate::foreign_variables::{self, Environment};
 use crate::hosts::{self, HostEntry, Launcher, LauncherKind};
 use crate::pattern::{OutputOptions, OutputPattern};
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
@@ -203,6 +204,8 @@ pub struct JobOptions {
     pub apps: Vec<AppOptions>,
     /// The hosts of the job; empty for this host.
     pub hosts: Vec<HostEntry>,
+    /// The variable that has named the hosts' file; None if the command line names them, or nothing does.
+    pub hosts_variable: Option<&'static str>,
     /// The number of ranks placed on a host before the next host's turn, instead of its slots.
     pub per_host: Option<u32>,
     pub launcher: Launcher,
@@ -229,20 +232,22 @@ pub enum NothingToRun {
     UsageError(String),
 }
 
-/// Options that hold for all programs.
-#[derive(Default)]
-struct GlobalOptions {
+/// Options that hold for all programs, and the variables of mpiexec itself.
+struct GlobalOptions<'a> {
     set: Vec<(OsString, Option<OsString>)>,
     inherit: EnvInheritance,
     stdin: Option<String>,
+    names_launcher: bool,
+    environment: Environment<'a>,
 }
 
-/// Reads the arguments after the program's own name.
-pub fn parse(arguments: &[OsString]) -> Result<JobOptions, NothingToRun> {
+/// Reads the arguments after the program's own name, and those variables in `environment` that count beside them.
+pub fn parse(arguments: &[OsString], environment: Environment) -> Result<JobOptions, NothingToRun> {
     let mut command = command();
     command.build();
     let mut options = JobOptions::default();
-    let mut global = GlobalOptions::default();
+    let (set, inherit) = (Vec::new(), EnvInheritance::All);
+    let mut global = GlobalOptions { set, inherit, stdin: None, names_launcher: false, environment };
     for (number, segment) in arguments.split(|argument| argument == ":").enumerate() {
         let raw = parse_segment(&command, segment)?;
         take_options(&raw, &mut options, &mut global)?;
@@ -262,6 +267,11 @@ pub fn parse(arguments: &[OsString]) -> Result<JobOptions, NothingToRun> {
         if app.inherit == EnvInheritance::All {
             app.inherit = global.inherit.clone();
         }
+    }
+    if !options.hosts.is_empty() || options.apps.iter().any(|app| !app.hosts.is_empty()) {
+        let are_foreign = options.hosts_variable.is_some();
+        foreign_variables::complete(environment, &mut options.launcher, global.names_launcher, are_foreign)
+            .map_err(NothingToRun::UsageError)?;
     }
     // A larger job is refused later (`job_control::host_jobs`).
     let size = options.apps.iter().map(|app| u64::from(app.ranks)).sum::<u64>().min(MAX_WORLD as u64);
@@ -438,6 +448,7 @@ fn take_options(raw: &RawOptions, options: &mut JobOptions, global: &mut GlobalO
     options.per_host = per_host(raw)?.or(options.per_host);
     global.stdin = raw.stdin.clone().or(global.stdin.take());
     take_launcher(raw, &mut options.launcher)?;
+    global.names_launcher |= raw.launcher.is_some() || raw.launcher_exec.is_some();
     global.set.extend(pairs("-genv", &raw.genv)?);
     if options.apps.is_empty() {
         // With a file of programs this runs twice, for the segment that names the file and for the file's first line:
@@ -447,7 +458,13 @@ fn take_options(raw: &RawOptions, options: &mut JobOptions, global: &mut GlobalO
             global.inherit = inherit;
         }
         if !hosts.is_empty() {
-            options.hosts = hosts;
+            (options.hosts, options.hosts_variable) = (hosts, None);
+        } else if options.hosts.is_empty()
+            && raw.config_file.is_none()
+            && let Some((hosts, variable)) =
+                foreign_variables::hosts(global.environment).map_err(NothingToRun::UsageError)?
+        {
+            (options.hosts, options.hosts_variable) = (hosts, Some(variable));
         }
     }
     Ok(())
@@ -511,15 +528,8 @@ fn take_output(value: &str, outputs: &mut OutputOptions) -> Result<(), NothingTo
 
 fn take_launcher(raw: &RawOptions, launcher: &mut Launcher) -> Result<(), NothingToRun> {
     if let Some(name) = &raw.launcher {
-        launcher.kind = match name.as_str() {
-            "ssh" => LauncherKind::Ssh,
-            "rsh" => LauncherKind::Rsh,
-            "fork" => LauncherKind::Fork,
-            _ => {
-                let text = format!("--launcher {name} is not supported; ssh, rsh and fork are");
-                return Err(NothingToRun::UsageError(text));
-            }
-        };
+        let wrong = || NothingToRun::UsageError(format!("--launcher {name} is not supported; ssh, rsh and fork are"));
+        launcher.kind = LauncherKind::parse(name).ok_or_else(wrong)?;
     }
     if let Some(exec) = &raw.launcher_exec {
         if exec.trim().is_empty() {

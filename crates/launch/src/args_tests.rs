@@ -3,11 +3,11 @@
 use super::*;
 
 fn parsed(line: &str) -> JobOptions {
-    parse(&words(line)).unwrap_or_else(|stop| panic!("{line}: {stop:?}"))
+    parse(&words(line), &|_| None).unwrap_or_else(|stop| panic!("{line}: {stop:?}"))
 }
 
 fn refused(line: &str) -> String {
-    match parse(&words(line)) {
+    match parse(&words(line), &|_| None) {
         Err(NothingToRun::UsageError(text)) => text,
         other => panic!("{line}: {other:?}"),
     }
@@ -95,7 +95,9 @@ fn variables_are_set_for_one_or_all_programs() {
     let options = parsed("-genv A=1=2 -n 1 --env B= ./a");
     assert_eq!(set(&options.apps[0]), [value("A", "1=2"), value("B", "")]);
     let nameless = ["-env", "", "5", "./a"].map(OsString::from);
-    assert!(matches!(parse(&nameless), Err(NothingToRun::UsageError(text)) if text.contains("needs a name")));
+    assert!(
+        matches!(parse(&nameless, &|_| None), Err(NothingToRun::UsageError(text)) if text.contains("needs a name"))
+    );
     assert_eq!(parsed("-genvnone ./a : ./b").apps[1].inherit, EnvInheritance::None);
     assert_eq!(parsed("-envlist PATH,HOME ./a").apps[0].inherit, EnvInheritance::Only(words("PATH HOME")));
     assert_eq!(parsed("-envall ./a").apps[0].inherit, EnvInheritance::All);
@@ -167,8 +169,8 @@ fn hosts_are_named_in_both_launchers_ways() {
 fn the_remote_shell_is_chosen_in_both_launchers_ways() {
     for line in ["-launcher rsh -launcher-exec lab-rsh", "-bootstrap rsh -bootstrap-exec lab-rsh"] {
         let launcher = parsed(&format!("{line} --prefix /opt/h ./a")).launcher;
-        let expected =
-            Launcher { kind: LauncherKind::Rsh, exec: Some("lab-rsh".into()), prefix: Some("/opt/h".into()) };
+        let (exec, prefix) = (Some("lab-rsh".into()), Some("/opt/h".into()));
+        let expected = Launcher { kind: LauncherKind::Rsh, exec, arguments: Vec::new(), prefix };
         assert_eq!(launcher, expected);
     }
     assert_eq!(parsed("-launcher fork ./a").launcher.kind, LauncherKind::Fork);
@@ -218,10 +220,10 @@ fn what_is_wrong_is_said_in_one_line() {
 
 #[test]
 fn help_version_and_info_need_no_program() {
-    assert!(matches!(parse(&words("--help")), Err(NothingToRun::Print(text)) if text.contains("--timeout")));
-    assert!(matches!(parse(&words("-help")), Err(NothingToRun::Print(_))));
+    assert!(matches!(parse(&words("--help"), &|_| None), Err(NothingToRun::Print(text)) if text.contains("--timeout")));
+    assert!(matches!(parse(&words("-help"), &|_| None), Err(NothingToRun::Print(_))));
     assert!(
-        matches!(parse(&words("--version")), Err(NothingToRun::Print(text)) if text.contains(env!("CARGO_PKG_VERSION")))
+        matches!(parse(&words("--version"), &|_| None), Err(NothingToRun::Print(text)) if text.contains(env!("CARGO_PKG_VERSION")))
     );
     assert!(parsed("--info").apps.is_empty());
 }
@@ -261,7 +263,7 @@ fn a_soft_number_is_the_greatest_up_to_n() {
         assert_eq!(parsed(&format!("{words} ./a")).apps[0].ranks, ranks, "{words}");
     }
     for soft in ["", "x", "1:2:3:4", "1:4:0", "1:4:-1", "4:1", "-1", "1,"] {
-        let stop = parse(&["-soft", soft, "./a"].map(OsString::from));
+        let stop = parse(&["-soft", soft, "./a"].map(OsString::from), &|_| None);
         assert!(matches!(stop, Err(NothingToRun::UsageError(text)) if text.contains("is no set of numbers")), "{soft}");
     }
     assert!(refused("-n 2 -soft 3:9 ./a").contains("has no number that -n allows"));
@@ -329,4 +331,34 @@ fn a_file_of_programs_stands_for_those_behind_colons() {
         assert!(refused(&format!("-configfile {name}")).contains(&expected), "{text}");
     }
     std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn hosts_of_a_variable_count_where_the_command_line_names_none() {
+    let file = std::env::temp_dir().join(format!("hawser-args-hosts-{}", std::process::id()));
+    std::fs::write(&file, "far:2\nother:1\n").unwrap();
+    let environment = |name: &str| match name {
+        "HYDRA_HOST_FILE" => Some(file.to_str().unwrap().to_owned()),
+        "HYDRA_LAUNCH_EXTRA_ARGS" => Some("-o ConnectionAttempts=10".to_owned()),
+        _ => None,
+    };
+    let parsed = |line: &str| parse(&words(line), &environment).unwrap();
+    let names = |options: &JobOptions| options.hosts.iter().map(|host| host.name.clone()).collect::<Vec<_>>();
+    let by_variable = parsed("./a");
+    assert_eq!((names(&by_variable), by_variable.hosts_variable), (words_of("far other"), Some("HYDRA_HOST_FILE")));
+    assert_eq!(by_variable.apps[0].ranks, 3);
+    assert_eq!(by_variable.launcher.arguments, ["-o", "ConnectionAttempts=10"]);
+    let by_line = parsed("-hosts a,b ./a");
+    assert_eq!((names(&by_line), by_line.hosts_variable), (words_of("a b"), None));
+    // A later program with hosts of its own leaves those of the first one.
+    let mixed = parsed("-n 1 ./a : -host c -n 1 ./b");
+    assert_eq!((names(&mixed), mixed.apps[1].hosts[0].name.as_str()), (words_of("far other"), "c"));
+    std::fs::remove_file(&file).unwrap();
+    let stale = parse(&words("./a"), &environment);
+    assert!(matches!(stale, Err(NothingToRun::UsageError(text)) if text.starts_with("HYDRA_HOST_FILE: the host file")));
+    assert_eq!(parse(&words("-hosts a ./a"), &environment).unwrap().hosts[0].name, "a");
+}
+
+fn words_of(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
 }

@@ -54,6 +54,8 @@ pub struct Launcher {
     pub kind: LauncherKind,
     /// The remote shell with its options, if it is another one than the default of `kind`.
     pub exec: Option<String>,
+    /// Words that follow those of the remote shell.
+    pub arguments: Vec<String>,
     /// The directory in which Hawser is installed on the other hosts, if it is another one than on this host.
     pub prefix: Option<PathBuf>,
 }
@@ -67,19 +69,36 @@ pub enum LauncherKind {
     Fork,
 }
 
+impl LauncherKind {
+    /// The kind that `--launcher` calls `name`.
+    pub fn parse(name: &str) -> Option<LauncherKind> {
+        match name {
+            "ssh" => Some(LauncherKind::Ssh),
+            "rsh" => Some(LauncherKind::Rsh),
+            "fork" => Some(LauncherKind::Fork),
+            _ => None,
+        }
+    }
+}
+
 impl Launcher {
-    /// The remote shell for the host `name`: the words of its command that precede the host's name. None if the agent
-    /// is started on this host without a shell.
-    pub fn shell(&self, name: &str) -> Option<Vec<String>> {
+    /// The remote shell for the host `name`, which is the only one of its job (`is_only`) or one of several: the words
+    /// of its command that precede the host's name. None if the agent is started on this host without a shell.
+    pub fn shell(&self, name: &str, is_only: bool) -> Option<Vec<String>> {
+        let own = host::name();
+        let is_own = name == own || Some(name) == own.split('.').next();
         let here = ["localhost", "127.0.0.1", "::1"];
-        if here.contains(&name) || self.kind == LauncherKind::Fork {
+        if here.contains(&name) || is_own && is_only || self.kind == LauncherKind::Fork {
             return None;
         }
+        let with_arguments = |words: Vec<&str>| {
+            let words = words.into_iter().chain(self.arguments.iter().map(String::as_str));
+            Some(words.map(str::to_owned).collect())
+        };
         if let Some(exec) = &self.exec {
-            return Some(exec.split_whitespace().map(str::to_owned).collect());
+            return with_arguments(exec.split_whitespace().collect());
         }
-        let own = host::name();
-        if name == own || Some(name) == own.split('.').next() {
+        if is_own {
             return None;
         }
         let words: &[&str] = match self.kind {
@@ -87,7 +106,7 @@ impl Launcher {
             LauncherKind::Ssh => &["ssh", "-x", "-o", "BatchMode=yes"],
             _ => &["rsh"],
         };
-        Some(words.iter().map(|&word| word.into()).collect())
+        with_arguments(words.to_vec())
     }
 
     /// The path of mpiexec on another host, and the command for a remote shell that starts it there with
@@ -135,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_host_is_here_or_behind_a_shell() {
-        let words = |launcher: &Launcher, name: &str| launcher.shell(name).map(|words| words.join(" "));
+        let words = |launcher: &Launcher, name: &str| launcher.shell(name, false).map(|words| words.join(" "));
         let ssh = Launcher::default();
         let exec = Launcher { exec: Some("lab-rsh -p 2".into()), ..Launcher::default() };
         let fork = Launcher { kind: LauncherKind::Fork, ..Launcher::default() };
@@ -145,6 +164,7 @@ mod tests {
         assert_eq!(words(&Launcher { kind: LauncherKind::Rsh, ..ssh }, "far"), Some("rsh".into()));
         assert_eq!((words(&exec, "localhost"), words(&exec, &own)), (None, Some("lab-rsh -p 2".into())));
         assert_eq!(words(&fork, "far"), None);
+        assert_eq!((exec.shell(&own, true), exec.shell("far", true).is_some()), (None, true));
     }
 
     #[test]

@@ -99,7 +99,7 @@ impl CommandWord {
 fn command_lines() {
     check!().with_type::<Vec<CommandWord>>().with_iterations(1500).for_each(|words| {
         let words: Vec<OsString> = words.iter().take(24).map(CommandWord::text).collect();
-        match parse(&words) {
+        match parse(&words, &|_| None) {
             Ok(options) => check_options(&options, &words),
             Err(NothingToRun::Print(text)) => assert!(!text.is_empty()),
             Err(NothingToRun::UsageError(text)) => {
@@ -130,7 +130,7 @@ fn files_of_hosts() {
         let _ = std::fs::remove_file(&path);
         std::fs::write(&path, bytes).unwrap();
         let words: Vec<OsString> = vec!["-f".into(), path.clone().into(), "./a".into()];
-        match parse(&words) {
+        match parse(&words, &|_| None) {
             Ok(options) => assert_eq!(options.apps.len(), 1),
             Err(NothingToRun::UsageError(text)) => assert!(text.lines().count() == 1, "{text}"),
             Err(NothingToRun::Print(text)) => panic!("{text}"),
@@ -146,7 +146,7 @@ fn files_of_programs() {
     check!().with_iterations(1000).for_each(|bytes| {
         let _ = std::fs::remove_file(&path);
         std::fs::write(&path, bytes).unwrap();
-        match parse(&["-configfile".into(), path.clone().into()]) {
+        match parse(&["-configfile".into(), path.clone().into()], &|_| None) {
             Ok(options) => assert!(options.apps.iter().all(|app| !app.command.is_empty()) && !options.apps.is_empty()),
             Err(NothingToRun::UsageError(text)) => assert!(text.contains(&path.display().to_string()), "{text}"),
             // Some line requests help.

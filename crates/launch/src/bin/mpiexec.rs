@@ -19,7 +19,7 @@ fn main() {
     if let Some(code) = arguments.first().and_then(|first| run_subcommand(first.to_str()?, &arguments[1..])) {
         exit(code);
     }
-    match args::parse(&arguments) {
+    match args::parse(&arguments, &|name| std::env::var(name).ok()) {
         Ok(options) => exit(start(options)),
         Err(NothingToRun::Print(text)) => print(&text),
         Err(NothingToRun::UsageError(text)) => fail(&text, EXIT_USAGE),
@@ -50,6 +50,9 @@ fn start(mut options: JobOptions) -> i32 {
     }
     if matches!(options.profile, ProfileStatus::Ignored { .. }) && !options.info {
         let _ = writeln!(io::stderr(), "mpiexec: profile {}", options.profile);
+    }
+    if let Some(variable) = options.hosts_variable.filter(|_| options.verbose) {
+        let _ = writeln!(io::stderr(), "mpiexec: the hosts are those of {variable}");
     }
     // If hosts are named, `job_control` requests the information from their agents.
     if options.info && options.hosts.is_empty() {

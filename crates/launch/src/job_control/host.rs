@@ -142,7 +142,7 @@ impl JobHost {
     /// Starts the agent, or the remote shell that starts it on another host.
     pub fn start_agent(mut job: HostJob, launcher: &Launcher, signals: &SignalFd) -> io::Result<JobHost> {
         let name = if job.host.is_empty() { host::name() } else { job.host.clone() };
-        let shell = if job.host.is_empty() { None } else { launcher.shell(&job.host) };
+        let shell = if job.host.is_empty() { None } else { launcher.shell(&job.host, job.hosts.is_empty()) };
         let (child_pid, channel, remote_shell) = match shell {
             None => start_local(signals)?,
             Some(shell) => {

@@ -1,0 +1,168 @@
+//! The hosts and the remote shell that the variables of other launchers name: they count where the command line names
+//! none.
+//!
+//! MPICH's Hydra, Intel MPI and Open MPI read these variables, and the MPI Operator of Kubernetes sets them, for the
+//! one
+//! of them that its job is written for. Nothing here reads a variable of a resource manager, nor resolves a name. Used
+//! by
+//! `args`.
+
+use crate::hosts::{self, HostEntry, Launcher, LauncherKind};
+use std::path::Path;
+
+/// The variables for each purpose: Hydra's, those of Intel MPI, those of Open MPI up to version 4 and from version 5
+/// on.
+/// The first one that is set counts.
+const HOST_FILES: [&str; 4] =
+    ["HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE", "OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"];
+const KINDS: [&str; 3] = ["HYDRA_LAUNCHER", "HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP"];
+const COMMANDS: [&str; 6] = [
+    "HYDRA_LAUNCHER_EXEC",
+    "HYDRA_BOOTSTRAP_EXEC",
+    "I_MPI_HYDRA_BOOTSTRAP_EXEC",
+    "OMPI_MCA_plm_rsh_agent",
+    "OMPI_MCA_plm_ssh_agent",
+    "PRTE_MCA_plm_ssh_agent",
+];
+/// Hydra's documentation names the first one, and its code reads the second one.
+const ARGUMENTS: [&str; 6] = [
+    "HYDRA_LAUNCHER_EXTRA_ARGS",
+    "HYDRA_LAUNCH_EXTRA_ARGS",
+    "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS",
+    "OMPI_MCA_plm_rsh_args",
+    "OMPI_MCA_plm_ssh_args",
+    "PRTE_MCA_plm_ssh_args",
+];
+
+/// The variables of a process, by name.
+pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The first of these variables that is set, with its value.
+fn first(environment: Environment, names: &[&'static str]) -> Option<(&'static str, String)> {
+    names.iter().find_map(|&name| Some((name, environment(name).filter(|value| !value.trim().is_empty())?)))
+}
+
+/// Hosts, and the variable that has named their file.
+pub type NamedHosts = (Vec<HostEntry>, &'static str);
+
+/// The hosts in the file that a variable names; None if no variable names one. The error is one line for the user.
+pub fn hosts(environment: Environment) -> Result<Option<NamedHosts>, String> {
+    let Some((name, file)) = first(environment, &HOST_FILES) else { return Ok(None) };
+    match hosts::read(Path::new(file.trim())) {
+        Ok(hosts) => Ok(Some((hosts, name))),
+        Err(why) => Err(format!("{name}: {why}; correct the file, unset {name}, or name hosts by -hosts or -f")),
+    }
+}
+
+/// Completes `launcher`, unless the command line has named a remote shell (`is_named`). It is an error, one line for
+/// the user, if a variable names a kind that there is not and the hosts are those of a variable (`are_hosts_foreign`):
+/// where the user names hosts, what a site sets for another launcher does not count.
+pub fn complete(
+    environment: Environment,
+    launcher: &mut Launcher,
+    is_named: bool,
+    are_hosts_foreign: bool,
+) -> Result<(), String> {
+    if is_named {
+        return Ok(());
+    }
+    if let Some((name, kind)) = first(environment, &KINDS) {
+        match LauncherKind::parse(kind.trim()) {
+            Some(kind) => launcher.kind = kind,
+            None if are_hosts_foreign => {
+                return Err(format!(
+                    "{name}={kind} is not supported, ssh, rsh and fork are; unset {name}, or name a remote shell by \
+                     --launcher or --launcher-exec"
+                ));
+            }
+            None => {}
+        }
+    }
+    launcher.exec = first(environment, &COMMANDS).and_then(|(_, commands)| command(&commands));
+    if let Some((_, arguments)) = first(environment, &ARGUMENTS) {
+        launcher.arguments = arguments.split_whitespace().map(str::to_owned).collect();
+    }
+    Ok(())
+}
+
+/// The remote shell of a list such as `ssh : rsh`, of which Open MPI takes the first one that is installed. None for
+/// plain `ssh`, which is the default with options of its own.
+fn command(commands: &str) -> Option<String> {
+    let commands: Vec<&str> = commands.split(':').map(str::trim).filter(|command| !command.is_empty()).collect();
+    let is_installed = |command: &&&str| {
+        let program = command.split_whitespace().next().unwrap_or_default();
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        program.contains('/') || std::env::split_paths(&folders).any(|folder| folder.join(program).is_file())
+    };
+    let found = commands.iter().find(is_installed).or(commands.first())?;
+    (*found != "ssh").then(|| (*found).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with<'a>(set: &'a [(&'a str, &'a str)]) -> impl Fn(&str) -> Option<String> + 'a {
+        move |asked| set.iter().find(|(name, _)| *name == asked).map(|(_, value)| (*value).to_owned())
+    }
+
+    fn completed(set: &[(&str, &str)], mut launcher: Launcher) -> Result<Launcher, String> {
+        let is_named = launcher != Launcher::default();
+        complete(&with(set), &mut launcher, is_named, true).map(|()| launcher)
+    }
+
+    #[test]
+    fn a_file_of_hosts_is_read_and_a_missing_one_named_with_its_variable() {
+        let file = std::env::temp_dir().join(format!("hawser-foreign-hosts-{}", std::process::id()));
+        std::fs::write(&file, "worker-0.job:2\nworker-1.job slots=3\n").unwrap();
+        let name = file.to_str().unwrap().to_owned();
+        for variable in HOST_FILES {
+            let (found, by) = hosts(&with(&[(variable, &name)])).unwrap().unwrap();
+            assert_eq!(by, variable);
+            let found: Vec<_> = found.iter().map(|host| (host.name.as_str(), host.slots)).collect();
+            assert_eq!(found, [("worker-0.job", 2), ("worker-1.job", 3)]);
+        }
+        std::fs::remove_file(&file).unwrap();
+        let why = hosts(&with(&[("HYDRA_HOST_FILE", &name)])).unwrap_err();
+        assert!(why.starts_with("HYDRA_HOST_FILE: the host file ") && why.contains("cannot be read"), "{why}");
+        assert_eq!(hosts(&with(&[("HYDRA_HOST_FILE", " ")])), Ok(None));
+    }
+
+    #[test]
+    fn the_operators_variables_add_arguments_to_ssh() {
+        for variable in ARGUMENTS {
+            let launcher = completed(&[(variable, "-o ConnectionAttempts=10")], Launcher::default()).unwrap();
+            let words = launcher.shell("far", true).unwrap();
+            assert_eq!(words[words.len() - 2..], ["-o", "ConnectionAttempts=10"], "{variable}");
+            assert_eq!(words[0], "ssh");
+        }
+    }
+
+    #[test]
+    fn a_command_is_taken_unless_the_command_line_names_a_shell() {
+        for variable in COMMANDS {
+            let launcher = completed(&[(variable, "/etc/mpi/kubexec.sh : rsh")], Launcher::default()).unwrap();
+            assert_eq!(launcher.shell("far", true), Some(vec!["/etc/mpi/kubexec.sh".to_owned()]), "{variable}");
+        }
+        let installed = completed(&[(COMMANDS[3], "no-such-shell:sh")], Launcher::default()).unwrap();
+        assert_eq!(installed.exec.as_deref(), Some("sh"));
+        assert_eq!(completed(&[(COMMANDS[3], "ssh")], Launcher::default()).unwrap(), Launcher::default());
+        let set = [("HYDRA_LAUNCHER_EXEC", "a"), ("HYDRA_LAUNCHER", "rsh")];
+        let given = Launcher { exec: Some("b".into()), ..Launcher::default() };
+        assert_eq!(completed(&set, given.clone()).unwrap(), given);
+        let rsh = Launcher { kind: LauncherKind::Rsh, ..Launcher::default() };
+        assert_eq!(completed(&set, rsh.clone()).unwrap(), rsh);
+    }
+
+    #[test]
+    fn a_kind_is_taken_and_an_unknown_one_refused_with_its_variable() {
+        for variable in KINDS {
+            assert_eq!(completed(&[(variable, "fork")], Launcher::default()).unwrap().kind, LauncherKind::Fork);
+            let why = completed(&[(variable, "ll")], Launcher::default()).unwrap_err();
+            assert!(why.starts_with(&format!("{variable}=ll is not supported")), "{why}");
+            let mut launcher = Launcher::default();
+            complete(&with(&[(variable, "slurm")]), &mut launcher, false, false).unwrap();
+            assert_eq!(launcher, Launcher::default(), "the command line names the hosts");
+        }
+    }
+}
