@@ -11,7 +11,7 @@ use crate::protocol::{
     ADDRESS_VARIABLE, AgentAddress, AgentMessage, BOOTSTRAP_FILE_VARIABLE, LOST_RANK, MESSAGE_MAX,
     PROGRAM_SIZE_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE, VERSION, Welcome,
 };
-use crate::{ancestors, foreign_launcher, loaded_mpi};
+use crate::{ancestors, foreign_launcher, loaded_mpi, pmi};
 use hawser_base::{Class, Error, Peer, Result};
 use hawser_os::unix::SeqpacketSocket;
 use hawser_os::{host, membarrier, process_vm};
@@ -55,10 +55,16 @@ pub fn abort_job(code: i32, text: &str) {
         }
         _ => {}
     }
-    if let Ok(world) = attach()
-        && !world.is_alone()
-    {
-        world.abort(code, text)
+    match attach() {
+        Ok(world) if !world.is_alone() => world.abort(code, text),
+        Ok(_) => {}
+        Err(_) if std::env::var_os(pmi::FD_VARIABLE).is_some() => {
+            // The text comes first, because the launcher may kill this process at once.
+            eprintln!("hawser: {text}");
+            pmi::abort_job(|variable| std::env::var(variable).ok(), exit_code(code));
+            host::exit_now(exit_code(code))
+        }
+        Err(_) => {}
     }
 }
 
@@ -80,6 +86,9 @@ pub fn program_size_before() -> Option<u32> {
     if std::env::var_os(ADDRESS_VARIABLE).is_none() {
         if std::env::var_os(BOOTSTRAP_FILE_VARIABLE).is_some() {
             return std::env::var(SIZE_VARIABLE).ok()?.parse().ok();
+        }
+        if std::env::var_os(pmi::FD_VARIABLE).is_some() {
+            return std::env::var(pmi::SIZE_VARIABLE).ok()?.parse().ok();
         }
         // If the process is below an agent but has lost its variables, only the agent knows the number.
         let is_alone = std::env::var_os(RANK_VARIABLE).is_some() || ancestors::nearest_agent().is_none();

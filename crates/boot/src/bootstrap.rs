@@ -1,10 +1,10 @@
-//! The interface (`Bootstrap`) between a process and its launcher: all requests of a process, in six functions, and
+//! The interface (`Bootstrap`) between a process and its launcher: all requests of a process, in seven functions, and
 //! the list of the processes that were started with it (`world`).
 //!
-//! `host::launched` implements it by the connection to our agent, and `host::manual_start` implements it by a file
-//! for processes without a launcher. A process manager can implement it: each function has its counterpart in PMI
-//! (PMI_Get_rank, PMI_KVS_Put, PMI_KVS_Get, PMI_KVS_Commit and PMI_Barrier, nothing but PMI_Finalize, PMI_Abort) and
-//! in PMIx (PMIx_Init, PMIx_Put, PMIx_Get, PMIx_Fence, PMIx_Notify_event, PMIx_Abort). `publish` and `fence` may be
+//! `host::launched` implements it by the connection to our agent, `host::process_manager` by the server of another
+//! launcher, and `host::manual_start` by a file for processes without a launcher. Each function has its counterpart in
+//! PMI (PMI_Get_rank, PMI_KVS_Put, PMI_KVS_Get, PMI_KVS_Commit and PMI_Barrier, PMI_Finalize, PMI_Abort) and in PMIx
+//! (PMIx_Init, PMIx_Put, PMIx_Get, PMIx_Fence, PMIx_Notify_event, PMIx_Abort). `publish` and `fence` may be
 //! slow, because they are called before messages are in flight; `look_up` and `notify` must not wait. An
 //! implementation must never read the program's messages, nor call MPI. The ends of other processes are not reported
 //! here but in the host's segment (`job`). Used by `node` and `mpi`.
@@ -94,6 +94,9 @@ pub trait Bootstrap: Send + Sync {
 
     /// Sends `notification`, from any thread and without waiting; returns whether it was sent.
     fn notify(&self, notification: Notification) -> bool;
+
+    /// Called last by a rank that leaves MPI, when it waits for no peer any more. May wait for the launcher.
+    fn end_leave(&self) {}
 
     /// Ends the whole job with `code`, from a forked child too. `text`, one line with the cause, is printed once,
     /// with rank and host.

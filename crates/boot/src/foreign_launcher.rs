@@ -1,5 +1,5 @@
-//! Recognizes foreign launchers, whose protocols we do not have, by their environment variables: these are the proof
-//! that this process is one of several.
+//! Recognizes foreign launchers whose server cannot be reached, or whose protocol we do not have, by their environment
+//! variables: these are the proof that this process is one of several.
 //!
 //! Our own launcher sets some of these variables too, for scripts; such variables are no proof (`is_ours`). Used by
 //! `agent_connection`, for a process without an agent.
@@ -13,24 +13,26 @@ struct ForeignLauncher {
     size: Option<&'static str>,
     rank: &'static str,
     name: &'static str,
+    /// The command by which that launcher starts programs that run on Hawser; empty if there is none.
+    instead: &'static str,
 }
 
 const fn launcher(size: &'static str, rank: &'static str, name: &'static str) -> ForeignLauncher {
-    ForeignLauncher { size: Some(size), rank, name }
+    ForeignLauncher { size: Some(size), rank, name, instead: "" }
 }
 
 /// The launchers, with the variables that their documentation names. Slurm's SLURM_PROCID is not among them, because
 /// a batch script has it without being a step; the shell of salloc has SLURM_STEP_NUM_TASKS=1.
 const LAUNCHERS: [ForeignLauncher; 9] = [
-    launcher("PMI_SIZE", "PMI_RANK", "a PMI launcher (Hydra, srun --mpi=pmi2)"),
+    launcher("PMI_SIZE", "PMI_RANK", "a PMI launcher whose server cannot be reached (PMI_FD is not set)"),
     launcher("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "Open MPI's mpirun"),
-    launcher("SLURM_STEP_NUM_TASKS", "", "Slurm's srun"),
+    ForeignLauncher { instead: "srun --mpi=pmi2 or ", ..launcher("SLURM_STEP_NUM_TASKS", "", "Slurm's srun") },
     launcher("FLUX_JOB_SIZE", "FLUX_TASK_RANK", "Flux"),
     launcher("JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_RANK", "IBM's jsrun"),
     launcher("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "MVAPICH's mpirun_rsh"),
-    ForeignLauncher { size: None, rank: "PMIX_RANK", name: "a PMIx launcher (prterun, srun --mpi=pmix)" },
-    ForeignLauncher { size: None, rank: "PALS_RANKID", name: "HPE's PALS (aprun, mpiexec)" },
-    ForeignLauncher { size: None, rank: "ALPS_APP_PE", name: "Cray's aprun" },
+    ForeignLauncher { size: None, ..launcher("", "PMIX_RANK", "a PMIx launcher (prterun, srun --mpi=pmix)") },
+    ForeignLauncher { size: None, ..launcher("", "PALS_RANKID", "HPE's PALS (aprun, mpiexec)") },
+    ForeignLauncher { size: None, ..launcher("", "ALPS_APP_PE", "Cray's aprun") },
 ];
 
 /// The variables of MPICH and Open MPI that our mpiexec sets for scripts: `RANK_NAMES` have the value of
@@ -50,7 +52,8 @@ pub fn refuse(environment: impl Fn(&str) -> Option<String>) -> Result<()> {
     let theirs = || LAUNCHERS.iter().filter(|launcher| !(is_ours && RANK_NAMES.contains(&launcher.rank)));
     let sizes = || theirs().filter_map(|launcher| Some((launcher, launcher.size?, number(launcher.size?)?)));
     if let Some((launcher, variable, size)) = sizes().find(|&(_, _, size)| size > 1) {
-        return Err(refusal(&format!("one of {size} processes started by {}", launcher.name), variable, size));
+        let what = format!("one of {size} processes started by {}", launcher.name);
+        return Err(refusal(&what, launcher.instead, variable, size));
     }
     // If a size says that the step has one process, that counts, whatever other variables are set.
     let is_one = sizes().next().is_some();
@@ -58,17 +61,17 @@ pub fn refuse(environment: impl Fn(&str) -> Option<String>) -> Result<()> {
     match ranks.filter(|_| !is_one) {
         Some((launcher, rank)) => {
             let what = format!("process {rank} of a job step of unknown size, started by {}", launcher.name);
-            Err(refusal(&what, launcher.rank, rank))
+            Err(refusal(&what, launcher.instead, launcher.rank, rank))
         }
         None => Ok(()),
     }
 }
 
 #[cold]
-fn refusal(what: &str, variable: &str, value: u64) -> Error {
+fn refusal(what: &str, instead: &str, variable: &str, value: u64) -> Error {
     let text = format!(
-        "this process is {what} ({variable}={value}), whose jobs Hawser cannot join; start the program with Hawser's \
-         mpiexec, or unset {variable} to run it alone"
+        "this process is {what} ({variable}={value}), whose jobs Hawser cannot join; start the program with {instead}\
+         Hawser's mpiexec, or unset {variable} to run it alone"
     );
     Error::new(Class::Other, text)
 }
@@ -102,6 +105,7 @@ mod tests {
                 text.contains("one of 4 processes started by") && text.contains(&format!("({variable}=4)")),
                 "{text}"
             );
+            assert_eq!(text.contains("srun --mpi=pmi2"), variable.starts_with("SLURM"), "{text}");
             assert!(text.contains("mpiexec") && text.contains(&format!("unset {variable}")) && !text.contains('\n'));
         }
     }

@@ -2,8 +2,9 @@
 //! which the process needs before it can be a rank.
 //!
 //! The interface is a trait (`bootstrap`), which `host` implements: by a connection to our launcher's agent
-//! (`agent_connection`) or by a bootstrap file. Without a launcher and without a file the process is alone. Proof of
-//! a foreign launcher, whose protocol we do not have, is an error (`foreign_launcher`): otherwise its N processes
+//! (`agent_connection`), by another launcher's server (`pmi`), or by a bootstrap file. Without any of them the process
+//! is
+//! alone. Proof of a foreign launcher without such a server is an error (`foreign_launcher`): otherwise its N processes
 //! would silently run as N jobs of one process. A process that has lost its environment finds our agent by its
 //! ancestors (`ancestors`). The segment comes with the agent's reply; its layout is in `job`. The job-wide settings
 //! (`job_settings`), which all ranks must have alike, are sent with the request. The names of hosts (`hosts`) are
@@ -18,6 +19,7 @@ pub mod foreign_launcher;
 pub mod hosts;
 pub mod job_settings;
 pub mod loaded_mpi;
+pub mod pmi;
 pub mod protocol;
 
 pub use agent_connection::{AgentConnection, attach, attach_with_settings, keep_for_abort};

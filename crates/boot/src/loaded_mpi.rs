@@ -5,6 +5,7 @@
 
 use hawser_base::{Class, Error, Result};
 use hawser_os::{host, process_tree};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// The names of MPI libraries, up to `.so`: those of MPICH and its derivatives, of Open MPI and its parts, and of the
@@ -35,11 +36,22 @@ pub fn is_mpi(path: &Path) -> bool {
     NAMES.iter().any(|known| plain.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
 }
 
-/// The MPI libraries among the mapped files of process `pid`, except `ours`.
+/// Second names of our libraries, and the library that each stands for. They are links; where there can be none, in a
+/// Python wheel, they are libraries that load the other one (`packaging/wheel.sh`).
+const SECOND_NAMES: [(&str, &str); 2] = [("libmpich.so.12", "libmpi.so.12"), ("libmpi_abi.so.0", "libmpi_abi.so.1")];
+
+/// The MPI libraries among the mapped files of process `pid`, except `ours` and the second name for it.
 pub fn other_libraries(pid: i32, ours: Option<&Path>) -> Vec<PathBuf> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let ours = ours.map(real);
-    process_tree::mapped_files(pid).into_iter().filter(|path| is_mpi(path) && Some(real(path)) != ours).collect()
+    let is_ours = |path: &Path| ours.as_ref().is_some_and(|ours| path == ours || is_second_name(path, ours));
+    process_tree::mapped_files(pid).into_iter().filter(|path| is_mpi(path) && !is_ours(&real(path))).collect()
+}
+
+/// Whether `path` is a second name, in the same directory, for our library `ours`.
+fn is_second_name(path: &Path, ours: &Path) -> bool {
+    let names = (path.file_name().and_then(OsStr::to_str), ours.file_name().and_then(OsStr::to_str));
+    path.parent() == ours.parent() && SECOND_NAMES.iter().any(|&(name, real)| names == (Some(name), Some(real)))
 }
 
 /// Returns an error if this process has loaded another MPI library. `code` is the address of any function of our
@@ -103,6 +115,16 @@ mod tests {
         for name in ["libmpicxx.so.12", "libmpifort.so.12", "libmpiP.so", "libmpi.a", "libc.so.6", "libmpi_wrap.so"] {
             assert!(!is_mpi(&Path::new("/usr/lib").join(name)), "{name}");
         }
+    }
+
+    #[test]
+    fn a_second_name_stands_for_the_library_beside_it_alone() {
+        let second = |path, ours| is_second_name(Path::new(path), Path::new(ours));
+        assert!(second("/a/libmpich.so.12", "/a/libmpi.so.12"));
+        assert!(second("/a/libmpi_abi.so.0", "/a/libmpi_abi.so.1"));
+        assert!(!second("/b/libmpich.so.12", "/a/libmpi.so.12"));
+        assert!(!second("/a/libmpich.so.12", "/a/libmpi_abi.so.1"));
+        assert!(!second("/a/libmpi.so.40", "/a/libmpi.so.12"));
     }
 
     #[test]

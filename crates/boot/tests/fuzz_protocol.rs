@@ -6,6 +6,7 @@ use bolero::check;
 use hawser_boot::foreign_launcher;
 use hawser_boot::job_settings::{CommonSettings, JobSettings, RankSettings, SettingsCheck};
 use hawser_boot::loaded_mpi;
+use hawser_boot::pmi::{message::Message, node_map};
 use hawser_boot::protocol::{AgentAddress, AgentMessage, MESSAGE_MAX};
 use std::path::Path;
 
@@ -68,5 +69,21 @@ fn names_of_libraries() {
         let directory = Path::new("/usr/lib").join(&name);
         assert_eq!(loaded_mpi::is_mpi(&directory), is_mpi);
         assert!(!is_mpi || name.contains(".so"));
+    });
+}
+
+/// A line of a PMI server that is a message is one again when it is sent on, and a map has a node for each rank.
+#[test]
+fn pmi_lines() {
+    check!().with_iterations(5000).for_each(|bytes| {
+        if let Some(message) = Message::decode(bytes)
+            && let Some(line) = message.encode()
+        {
+            assert_eq!(Message::decode(&line), Some(message));
+        }
+        let text = String::from_utf8_lossy(bytes);
+        if let Some(nodes) = node_map::parse(&text, 1000) {
+            assert_eq!(nodes.len(), 1000);
+        }
     });
 }

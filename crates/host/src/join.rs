@@ -1,10 +1,13 @@
 //! The entry of a process into its job as a rank, through its launcher or without one. Used by `node`; uses `launched`,
-//! `manual_start`.
+//! `manual_start`, `process_manager`.
 
 use crate::launched::LaunchedProcess;
 use crate::manual_start::{self, ManualStart};
+use crate::process_manager;
 use hawser_base::Result;
 use hawser_boot::job_settings::JobSettings;
+use hawser_boot::pmi::PmiPlace;
+use hawser_boot::protocol::ADDRESS_VARIABLE;
 use hawser_boot::{AgentConnection, Bootstrap};
 use hawser_job::Segment;
 use std::sync::Arc;
@@ -14,18 +17,29 @@ pub struct Joined {
     pub bootstrap: Arc<dyn Bootstrap>,
     /// The job's segment on this host.
     pub segment: Segment,
+    /// Whether this process prints the warnings of its job: it is the first one, and no mpiexec of ours does that.
+    pub prints_warnings: bool,
 }
 
 /// Determines this process's identity, and opens the host's segment. To be called once, by MPI_Init or the first
 /// session. A job whose ranks have different `settings` is ended.
 pub fn join(settings: &JobSettings) -> Result<Joined> {
-    if let Some(manual) = ManualStart::from_environment(|variable| std::env::var(variable).ok())? {
+    let environment = |variable: &str| std::env::var(variable).ok();
+    if let Some(manual) = ManualStart::from_environment(environment)? {
         return manual_start::join(&manual, settings);
     }
+    // Our own launcher removes PMI_FD for its ranks, and what a rank starts by another launcher has both.
+    if environment(ADDRESS_VARIABLE).is_none()
+        && let Some(place) = PmiPlace::from_environment(environment)?
+    {
+        return process_manager::join(place, settings);
+    }
     let mut world = hawser_boot::attach_with_settings(settings)?;
+    let prints_warnings = world.is_alone() && environment(ADDRESS_VARIABLE).is_none();
     match segment(&mut world) {
         Ok(segment) => {
-            Ok(Joined { bootstrap: Arc::new(LaunchedProcess { connection: world, segment: segment.clone() }), segment })
+            let bootstrap = Arc::new(LaunchedProcess { connection: world, segment: segment.clone() });
+            Ok(Joined { bootstrap, segment, prints_warnings })
         }
         Err(error) => {
             world.keep_for_abort();

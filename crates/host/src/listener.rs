@@ -5,7 +5,7 @@
 //! process of the machine can connect, without end. Therefore one turn of the first process's event loop takes a
 //! bounded number of clients and of messages, and clients that send nothing are dropped when too many wait. The
 //! listener is never closed for good: if the system gives no descriptor it pauses for a moment. Used by `rank_server`
-//! and `manual_start`.
+//! and `gathering`.
 
 use hawser_boot::protocol::{AgentMessage, MESSAGE_MAX, SOCKET_PREFIX};
 use hawser_os::epoll::{Epoll, Interest};
@@ -89,7 +89,12 @@ impl ClientListener {
     /// Listens under a name that shows the user and the job, and cannot be foreseen, for `ranks` ranks and tools.
     pub fn open(job: &str, ranks: usize, epoll: &mut Epoll, token: u64) -> io::Result<ClientListener> {
         let secret = u64::from_ne_bytes(host::random()?);
-        let name = format!("{SOCKET_PREFIX}{}-{job}-{secret:016x}", host::user());
+        ClientListener::bind(format!("{SOCKET_PREFIX}{}-{job}-{secret:016x}", host::user()), ranks, epoll, token)
+    }
+
+    /// Listens under `name`. Any process of the machine may have taken a name that can be foreseen: it is an error
+    /// then.
+    pub fn bind(name: String, ranks: usize, epoll: &mut Epoll, token: u64) -> io::Result<ClientListener> {
         let listener = SeqpacketListener::bind(&name).context(|| "opening the socket that ranks connect to".into())?;
         epoll.add(listener.as_fd(), token, Interest::Read)?;
         Ok(ClientListener {

@@ -1,4 +1,4 @@
-//! The segment of a host, as its first process makes it; the ranks open it. Used by `rank_server` and `manual_start`;
+//! The segment of a host, as its first process makes it; the ranks open it. Used by `rank_server` and `gathering`;
 //! uses `job::Segment`.
 
 use hawser_job::{HostFacts, Segment, SegmentSpec};

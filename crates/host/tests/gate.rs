@@ -62,7 +62,7 @@ fn rank() {
 }
 
 fn play(joined: &Joined, word: &str) {
-    let Joined { bootstrap: boot, segment } = joined;
+    let Joined { bootstrap: boot, segment, .. } = joined;
     let fields: Vec<&str> = word.split(':').collect();
     let number = || fields[1].parse::<u32>().unwrap();
     match fields[0] {

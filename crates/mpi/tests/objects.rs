@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, Once};
 fn start() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
-        let Joined { bootstrap: boot, segment } = join(&JobSettings::default()).unwrap();
+        let Joined { bootstrap: boot, segment, .. } = join(&JobSettings::default()).unwrap();
         let page = segment.rank(0);
         let fabric = Fabric::new(vec![Box::new(Loopback::new(Peer(0)))], &Peers::from_list(vec![Peer(0)])).unwrap();
         let limits = matching::ProtocolLimits {

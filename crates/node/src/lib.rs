@@ -21,7 +21,6 @@ use device_selection::DeviceSelection;
 use hawser_base::Result;
 use hawser_base::param::Param;
 use hawser_boot::KvsKey as Published;
-use hawser_boot::protocol::ADDRESS_VARIABLE;
 use hawser_boot::{Bootstrap, Identity, Notification};
 use hawser_dev_ether::port::RankCredentials;
 use hawser_dev_ether::{EtherConfig, EtherDevice, EtherDeviceSetup, LocalRank, OpenPort, StatusReport};
@@ -49,18 +48,12 @@ pub fn start() -> Result<&'static Process> {
     params::check()?;
     let joined = join::join(&job_settings::of_rank()?)?;
     // If mpiexec has started this process, mpiexec warns, once for all ranks and all that they start.
-    if is_first_without_launcher(&joined) && std::env::var_os(ADDRESS_VARIABLE).is_none() {
+    if joined.prints_warnings {
         let variables = std::env::vars_os().map(|(name, _)| name);
         unknown_variables::warnings(variables).iter().for_each(|line| eprintln!("hawser: {line}"));
     }
     let boot = joined.bootstrap.clone();
     make_parts(joined).and_then(process::start).inspect_err(|_| hawser_boot::keep_for_abort(boot))
-}
-
-/// Returns whether this process prints the warnings of a job that has no mpiexec to do that.
-fn is_first_without_launcher(joined: &Joined) -> bool {
-    let me = joined.bootstrap.identity();
-    me.appnum.is_none() && me.rank == 0
 }
 
 /// The transport of this process: its devices and their users. None before it is a rank.
@@ -77,7 +70,7 @@ pub fn service() -> Option<&'static Transport> {
 }
 
 /// Makes the process's parts from what it gets from its host.
-fn make_parts(Joined { bootstrap: boot, segment }: Joined) -> Result<ProcessParts> {
+fn make_parts(Joined { bootstrap: boot, segment, .. }: Joined) -> Result<ProcessParts> {
     let me = *boot.identity();
     let page = segment.rank(me.local_rank as usize);
     let names: Vec<String> = mpit_categories::entries().map(|entry| entry.name).collect();
@@ -292,7 +285,7 @@ mod tests {
 
     #[test]
     fn every_row_makes_the_device_that_it_names() {
-        let Joined { bootstrap: boot, segment } =
+        let Joined { bootstrap: boot, segment, .. } =
             join::join(&hawser_boot::job_settings::JobSettings::default()).unwrap();
         let selection = DeviceSelection::from_environment().unwrap();
         let made = DEVICES.iter().map(|(name, make)| (name, make(&boot, &segment, &selection).unwrap()));

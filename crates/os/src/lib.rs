@@ -19,6 +19,7 @@ pub mod fork;
 pub mod futex;
 pub mod host;
 mod inet;
+pub mod inherited;
 pub mod interfaces;
 pub mod limits;
 mod link_masters;

@@ -1,15 +1,10 @@
 //! The settings in the environment of a rank that is started by hand. Used by `manual_start`.
 
+use crate::gathering;
 use hawser_base::{Class, Error, Result};
-use hawser_boot::protocol::{
-    ADDRESS_VARIABLE, BOOTSTRAP_FILE_VARIABLE, BOOTSTRAP_TIMEOUT_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE,
-};
+use hawser_boot::protocol::{ADDRESS_VARIABLE, BOOTSTRAP_FILE_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE};
 use hawser_job::layout::MAX_LOCAL;
 use std::path::PathBuf;
-
-/// The time, in s, for which ranks wait for each other by default: people start all ranks within that time, and
-/// scripts at once.
-const TIMEOUT_S: u64 = 60;
 
 /// The settings of a rank that is started by hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,10 +31,7 @@ impl ManualStart {
         };
         let size = number(SIZE_VARIABLE, 1, MAX_LOCAL as u64)?;
         let rank = number(RANK_VARIABLE, 0, size - 1)?;
-        let timeout_s = match environment(BOOTSTRAP_TIMEOUT_VARIABLE) {
-            Some(_) => number(BOOTSTRAP_TIMEOUT_VARIABLE, 1, 1 << 32)?,
-            None => TIMEOUT_S,
-        };
+        let timeout_s = gathering::timeout_s(&environment)?;
         Ok(Some(ManualStart { file: file.into(), rank: rank as u32, size: size as u32, timeout_s }))
     }
 }
@@ -67,7 +59,7 @@ mod tests {
     #[test]
     fn a_rank_by_hand_has_a_file_a_number_and_a_size() {
         let manual = of(&[("HAWSER_RENDEZVOUS", "/f"), ("HAWSER_RANK", "2"), ("HAWSER_SIZE", "3")]).unwrap().unwrap();
-        assert_eq!(manual, ManualStart { file: "/f".into(), rank: 2, size: 3, timeout_s: TIMEOUT_S });
+        assert_eq!(manual, ManualStart { file: "/f".into(), rank: 2, size: 3, timeout_s: 60 });
         assert_eq!(of(&[("HAWSER_RANK", "2"), ("HAWSER_SIZE", "3")]).unwrap(), None);
         assert_eq!(of(&[("HAWSER_RENDEZVOUS", "/f"), ("HAWSER_BOOT", "8:0:x")]).unwrap(), None);
     }

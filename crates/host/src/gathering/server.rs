@@ -1,10 +1,10 @@
-//! The bootstrap server of ranks without a launcher, which rank 0 runs: it accepts each of the other ranks once,
-//! compares the settings of all, and hands the segment to all when the last one has joined. If a rank does not join,
-//! or ends, or has different settings, no rank gets the segment, and each receives the cause. Uses `bootstrap_file`,
-//! `listener`, `facts` and `segment`.
+//! The side of a host's first rank: it accepts each of the other ranks once, compares the settings of all, and hands
+//! the segment to all when the last one has come. If a rank does not come, or ends, or has different settings, no rank
+//! gets the segment, and each receives the cause. Uses `bootstrap_file`, `listener`, `facts` and `segment`; used by
+//! `gathering`.
 
 use super::bootstrap_file::BootstrapFileContent;
-use super::environment::ManualStart;
+use super::{Gathering, Place};
 use crate::facts;
 use crate::listener::{Accepted, CLIENTS_PER_TURN, ClientInput, ClientListener, MESSAGES_PER_TURN};
 use crate::segment::LocalRanks;
@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 /// The epoll token of the listener's events; those of a connection have its number.
 const LISTENER: u64 = u64::MAX;
 
-struct BootstrapServer<'a> {
-    manual: &'a ManualStart,
+struct GatheringServer<'a> {
+    gathering: &'a Gathering,
     host: String,
     epoll: Epoll,
     listener: ClientListener,
@@ -34,20 +34,26 @@ struct JoiningRank {
     connection: u32,
 }
 
-/// Serves the bootstrap. Returns the segment, or an error that says why the job does not begin.
-pub fn serve(manual: &ManualStart, settings: JobSettings) -> Result<Segment, String> {
-    let (host, pid, size) = (host::name(), host::pid(), manual.size);
-    let (job_id, hosts) = (format!("plain-{pid}"), vec![0; size as usize]);
-    let local_ranks = LocalRanks { job_id: &job_id, host: &host, size, ranks: (0..size).collect(), hosts: &hosts };
+/// Serves the other ranks. Returns the segment, or an error that says why the job does not begin.
+pub fn serve(gathering: &Gathering, settings: JobSettings) -> Result<Segment, String> {
+    let (host, pid, size) = (host::name(), host::pid(), gathering.size);
+    let Gathering { job_id, local, hosts, .. } = gathering;
+    let local_ranks = LocalRanks { job_id, host: &host, size, ranks: local.clone(), hosts };
     let segment = local_ranks.segment(facts::without_fork()).map_err(|error| error.to_string())?;
     let mut epoll = Epoll::new().map_err(|error| error.to_string())?;
-    let listener =
-        ClientListener::open(&job_id, size as usize, &mut epoll, LISTENER).map_err(|error| error.to_string())?;
+    let listener = match &gathering.place {
+        Place::File(_) => ClientListener::open(job_id, local.len(), &mut epoll, LISTENER),
+        Place::Socket(name) => ClientListener::bind(name.clone(), local.len(), &mut epoll, LISTENER),
+    };
+    let listener = listener.map_err(|error| error.to_string())?;
     let content = BootstrapFileContent { host: host.clone(), pid, socket: listener.name.clone() };
     let mut common_settings = CommonSettings::without_launcher();
-    common_settings.check(RankSettings { rank: 0, host: host.clone(), settings });
-    let _posted = content.create(&manual.file)?;
-    let mut server = BootstrapServer { manual, host, epoll, listener, common_settings, joined: BTreeMap::new() };
+    common_settings.check(RankSettings { rank: gathering.rank, host: host.clone(), settings });
+    let _posted = match &gathering.place {
+        Place::File(file) => Some(content.create(file)?),
+        Place::Socket(_) => None,
+    };
+    let mut server = GatheringServer { gathering, host, epoll, listener, common_settings, joined: BTreeMap::new() };
     match server.wait() {
         Ok(()) => Ok(server.start_job(segment)),
         Err(text) => {
@@ -57,12 +63,12 @@ pub fn serve(manual: &ManualStart, settings: JobSettings) -> Result<Segment, Str
     }
 }
 
-impl BootstrapServer<'_> {
-    /// Waits until all ranks have joined, at most for the time that `manual` permits.
+impl GatheringServer<'_> {
+    /// Waits until all ranks have joined, at most for the time that `gathering` permits.
     fn wait(&mut self) -> Result<(), String> {
-        let deadline_ns = clock::now_ns() + self.manual.timeout_s * 1_000_000_000;
+        let deadline_ns = clock::now_ns() + self.gathering.timeout_s * 1_000_000_000;
         let mut events = Vec::new();
-        while self.joined.len() + 1 < self.manual.size as usize {
+        while self.joined.len() + 1 < self.gathering.local.len() {
             let now_ns = clock::now_ns();
             if now_ns >= deadline_ns {
                 return Err(self.missing());
@@ -111,7 +117,8 @@ impl BootstrapServer<'_> {
     /// an error, which ends the bootstrap; a process whose rank is taken or does not exist is only refused.
     fn handle_hello(&mut self, number: u32, version: u32, rank: u32, settings: JobSettings) -> Result<(), String> {
         let pid = self.listener.credentials(number).map_or(0, |credentials| credentials.pid);
-        if let Some(text) = mismatch(rank, version, pid) {
+        let first = self.gathering.rank;
+        if let Some(text) = mismatch(rank, first, version, pid) {
             self.refuse(number, text.clone());
             return Err(text);
         }
@@ -121,14 +128,14 @@ impl BootstrapServer<'_> {
             self.refuse(number, text.clone());
             return Err(text);
         }
-        let taken = if rank == 0 { Some(host::pid()) } else { self.joined.get(&rank).map(|joining| joining.pid) };
+        let taken = if rank == first { Some(host::pid()) } else { self.joined.get(&rank).map(|joining| joining.pid) };
         match taken {
             Some(pid) => {
-                let text = format!("rank {rank} is process {pid} already; give each rank a different HAWSER_RANK");
+                let text = format!("rank {rank} is process {pid} already; {}", self.gathering.place.remedy_of_twins());
                 self.refuse(number, text)
             }
-            None if rank >= self.manual.size => {
-                self.refuse(number, format!("there is no rank {rank} in a job of {} ranks", self.manual.size))
+            None if self.gathering.page_of(rank).is_none() => {
+                self.refuse(number, format!("there is no rank {rank} in a job of {} ranks", self.gathering.size))
             }
             None => {
                 self.joined.insert(rank, JoiningRank { pid, connection: number });
@@ -146,7 +153,7 @@ impl BootstrapServer<'_> {
     fn handle_disconnect(&self, number: u32) -> Result<(), String> {
         let exited = self.joined.iter().find(|(_, joining)| joining.connection == number);
         exited.map_or(Ok(()), |(rank, joining)| {
-            let size = self.manual.size;
+            let size = self.gathering.size;
             Err(format!(
                 "rank {rank} (process {}) has ended before all {size} ranks had joined; start all ranks again",
                 joining.pid
@@ -164,13 +171,14 @@ impl BootstrapServer<'_> {
     /// Begins the job, after all ranks have joined: hands them the segment.
     fn start_job(&mut self, segment: Segment) -> Segment {
         let pids = self.joined.iter().map(|(&rank, joining)| (rank, joining.pid));
-        for (rank, pid) in std::iter::once((0, host::pid())).chain(pids) {
-            let page = segment.rank(rank as usize);
+        let pages = std::iter::once((self.gathering.rank, host::pid())).chain(pids);
+        for (number, pid) in pages.filter_map(|(rank, pid)| Some((self.gathering.page_of(rank)?, pid))) {
+            let page = segment.rank(number);
             page.set_pid(pid);
             page.set_phase(RankPhase::Attached);
         }
         for (&rank, joining) in &self.joined {
-            let welcome = Welcome { rank, size: self.manual.size, ..Welcome::default() };
+            let welcome = Welcome { rank, size: self.gathering.size, ..Welcome::default() };
             // A failed send is ignored: all ranks see the end of a rank that is gone.
             self.listener.send(joining.connection, &AgentMessage::Welcome(welcome), Some(segment.fd()));
         }
@@ -179,35 +187,33 @@ impl BootstrapServer<'_> {
 
     #[cold]
     fn missing(&self) -> String {
-        let (size, timeout_s) = (self.manual.size, self.manual.timeout_s);
-        let missing: Vec<u32> = (1..size).filter(|rank| !self.joined.contains_key(rank)).collect();
+        let Gathering { size, timeout_s, local, .. } = self.gathering;
+        let has_joined = |rank: &u32| *rank == self.gathering.rank || self.joined.contains_key(rank);
+        let missing: Vec<&u32> = local.iter().filter(|&rank| !has_joined(rank)).collect();
         let (first, rest) = (missing[0], missing.len() - 1);
         let others = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-        format!(
-            "rank {first}{others} of {size} has not joined within {timeout_s} s; start all ranks from 0 to {} with \
-             HAWSER_RENDEZVOUS={}, or increase the time limit (HAWSER_RENDEZVOUS_S)",
-            size - 1,
-            self.manual.file.display()
-        )
+        let remedy = self.gathering.remedy();
+        format!("rank {first}{others} of {size} has not joined within {timeout_s} s; {remedy}")
     }
 }
 
-/// Returns the error for a process that cannot be a rank of the same job as this one; None if it can.
-fn mismatch(rank: u32, version: u32, pid: i32) -> Option<String> {
+/// Returns the error for a process that cannot be a rank of the same job as this one, which is rank `first`; None if it
+/// can.
+fn mismatch(rank: u32, first: u32, version: u32, pid: i32) -> Option<String> {
     if version != VERSION {
         return Some(format!(
-            "the library of rank {rank} uses version {version} of Hawser's bootstrap protocol, and that of rank 0 uses \
-             version {VERSION}; all ranks must load the same library (LD_LIBRARY_PATH)"
+            "the library of rank {rank} uses version {version} of Hawser's bootstrap protocol, and that of rank {first} \
+             uses version {VERSION}; all ranks must load the same library (LD_LIBRARY_PATH)"
         ));
     }
-    (pid == 0).then(|| other_namespace(rank))
+    (pid == 0).then(|| other_namespace(rank, first))
 }
 
 /// Returns the error for ranks in different process namespaces: ranks monitor each other's processes, whose numbers
 /// must be the same for all of them.
 #[cold]
-pub fn other_namespace(rank: u32) -> String {
+pub fn other_namespace(rank: u32, first: u32) -> String {
     format!(
-        "rank {rank} and rank 0 do not see each other's processes (PID namespaces); start all ranks in one container"
+        "rank {rank} and rank {first} do not see each other's processes (PID namespaces); start all ranks in one container"
     )
 }

@@ -4,7 +4,8 @@
 //! If a rank that has left MPI ends, its end is recorded (`job::exit_log`). If a rank that has not left MPI ends, the
 //! first rank that sees it prints one line, and each rank that still uses MPI ends its own process. The thread calls
 //! nothing of MPI and takes no signal. If the program closes the thread's descriptors, which it has not opened, the
-//! other ranks are checked once a second, by their process ids. Used by `manual_start`; uses the segment.
+//! other ranks are checked once a second, by their process ids. Used by `manual_start` and `process_manager`; uses the
+//! segment.
 
 use hawser_base::Peer as Process;
 use hawser_job::{ExitKind, RankPhase, Segment};
@@ -24,6 +25,7 @@ const CHECK_NS: u64 = 1_000_000_000;
 struct PeerMonitor {
     segment: Segment,
     me: usize,
+    on_death: OnDeath,
     epoll: Epoll,
     /// The other ranks that are not known to have ended.
     peers: Vec<MonitoredPeer>,
@@ -36,8 +38,11 @@ struct MonitoredPeer {
     process: Option<CheckedFd>,
 }
 
+/// A function that is called with the exit code before this process ends because of another one.
+pub type OnDeath = Box<dyn Fn(i32) + Send>;
+
 /// Starts to monitor all other ranks of the host.
-pub fn start(segment: &Segment, me: usize) -> io::Result<()> {
+pub fn start(segment: &Segment, me: usize, on_death: OnDeath) -> io::Result<()> {
     let ranks = segment.local_size();
     if ranks == 1 {
         return Ok(());
@@ -52,7 +57,7 @@ pub fn start(segment: &Segment, me: usize) -> io::Result<()> {
         }
         peers.push(MonitoredPeer { local, pid, process: process.map(CheckedFd::new) });
     }
-    let monitor = PeerMonitor { segment: segment.clone(), me, epoll, peers };
+    let monitor = PeerMonitor { segment: segment.clone(), me, on_death, epoll, peers };
     thread::spawn(NAME, move || monitor.run()).map(drop)
 }
 
@@ -98,27 +103,35 @@ impl PeerMonitor {
         }
     }
 
-    /// Handles the end of the process of rank `local`.
+    /// The process of the job in local slot `local`.
+    fn process_in(&self, local: usize) -> Process {
+        self.segment.process_in(local).unwrap_or(Process(local as u32))
+    }
+
+    /// Handles the end of the process in local slot `local`.
     fn handle_exit(&self, local: usize) {
         let page = self.segment.rank(local);
         match page.phase() {
-            RankPhase::Finalized => self.segment.record_exit(Process(local as u32), ExitKind::InOrder),
+            RankPhase::Finalized => self.segment.record_exit(self.process_in(local), ExitKind::InOrder),
             // This rank has left MPI itself, so the end of the other one does not matter to it.
             _ if self.segment.rank(self.me).phase() == RankPhase::Finalized => {}
             phase => self.end_process(local, phase, page.pid()),
         }
     }
 
-    /// Ends this rank's process, because rank `local` has ended and had not left MPI. Of several ranks that see this,
-    /// the first one reports it; a rank that has aborted has reported that itself.
+    /// Ends this rank's process, because the one in slot `local` has ended and had not left MPI. Of several ranks that
+    /// see this, the first one reports it; a rank that has aborted has reported that itself.
     fn end_process(&self, local: usize, phase: RankPhase, pid: i32) -> ! {
         if phase != RankPhase::Aborted && self.segment.set_aborted(EXIT_FAILURE) {
+            let rank = self.process_in(local).0;
             eprintln!(
-                "hawser: rank {local} on host {} (pid {pid}) has ended without calling MPI_Finalize \
+                "hawser: rank {rank} on host {} (pid {pid}) has ended without calling MPI_Finalize \
                  (MPI_Session_finalize for a session); the other ranks end too",
                 self.segment.host()
             );
         }
-        host::exit_now(self.segment.abort_code().unwrap_or(EXIT_FAILURE))
+        let code = self.segment.abort_code().unwrap_or(EXIT_FAILURE);
+        (self.on_death)(code);
+        host::exit_now(code)
     }
 }

@@ -1,0 +1,253 @@
+//! A client of PMI version 1, by which a process belongs to the job of a launcher that is not ours: MPICH's Hydra,
+//! Intel MPI's, Slurm's srun with its plugin pmi2.
+//!
+//! The launcher has opened a connection to its server and named it by PMI_FD. The client asks the server for the
+//! process's place, puts texts under keys, and gets those of others once all processes have passed a fence. It starts
+//! no process, and every wait for a reply has a limit. Used by `host::process_manager`; uses `message` and `node_map`.
+
+pub mod message;
+pub mod node_map;
+
+use hawser_base::{Class, Error, Result};
+use hawser_os::clock;
+use hawser_os::inherited::InheritedStream;
+use message::{MESSAGE_MAX, Message};
+use std::io::{self, ErrorKind};
+
+/// The variables that the launcher sets: the number of the connection's descriptor, and this process's place.
+pub const FD_VARIABLE: &str = "PMI_FD";
+pub const RANK_VARIABLE: &str = "PMI_RANK";
+pub const SIZE_VARIABLE: &str = "PMI_SIZE";
+
+/// The key of the map of ranks to nodes.
+const MAPPING_KEY: &str = "PMI_process_mapping";
+/// The time, in ms, within which the server replies to everything but a fence. Most replies come from a process of this
+/// host; Hydra's asks mpiexec for keys that it does not know yet.
+const REPLY_TIMEOUT_MS: u64 = 10_000;
+/// The time, in ms, that a process waits for the reply to its last request.
+const FINALIZE_TIMEOUT_MS: u64 = 1000;
+/// The least that a server's values must hold: a secret, and the parts of a longer text.
+const VALUE_LEAST: usize = 64;
+/// The longest line of a server that is read: longer than any value that a server keeps.
+const LINE_MAX: usize = 1 << 16;
+/// The bytes of a `put` line besides the names and the value: `cmd=put kvsname= key= value=` and the line's end.
+const PUT_BYTES: usize = 32;
+
+/// The place of this process in its job, as the launcher's environment gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PmiPlace {
+    pub fd: i32,
+    pub rank: u32,
+    pub size: u32,
+}
+
+/// Asks the launcher that the environment names to end the job with `code`, for a process that has not become a rank.
+/// Has no effect if the environment names none.
+pub fn abort_job(environment: impl Fn(&str) -> Option<String>, code: i32) {
+    if let Ok(Some(place)) = PmiPlace::from_environment(environment)
+        && let Ok(stream) = InheritedStream::open(place.fd)
+    {
+        send_abort(&stream, code);
+    }
+}
+
+fn send_abort(stream: &InheritedStream, code: i32) {
+    if let Some(line) = Message::new("abort").with("exitcode", &code.to_string()).encode() {
+        // If the launcher is gone, it has ended the job.
+        let _ = stream.send(&line);
+    }
+}
+
+/// The connection to the launcher's server.
+pub struct PmiConnection {
+    stream: InheritedStream,
+    /// The bytes that have arrived behind the last reply.
+    received: Vec<u8>,
+    /// The name of the job's keys, which names the job too.
+    pub job_name: String,
+    /// The longest value, in bytes.
+    pub value_max: usize,
+    pub rank: u32,
+    pub size: u32,
+    /// The number of this process's program (MPI_APPNUM), and MPI_UNIVERSE_SIZE, if the launcher gives them.
+    pub appnum: Option<u32>,
+    pub universe_size: Option<u32>,
+}
+
+impl PmiPlace {
+    /// Reads the variables. None without PMI_FD; it is an error if the others do not fit it.
+    pub fn from_environment(environment: impl Fn(&str) -> Option<String>) -> Result<Option<PmiPlace>> {
+        let Some(text) = environment(FD_VARIABLE) else { return Ok(None) };
+        let number = |variable: &str, least: i64, most: i64| {
+            let text = environment(variable);
+            let number = text.as_deref().and_then(|text| text.trim().parse().ok());
+            number.filter(|number| (least..=most).contains(number)).ok_or_else(|| half_set(variable, text.as_deref()))
+        };
+        let fd = number(FD_VARIABLE, 0, i32::MAX.into()).map_err(|_| half_set(FD_VARIABLE, Some(&text)))?;
+        let size = number(SIZE_VARIABLE, 1, i64::from(u32::MAX))?;
+        let rank = number(RANK_VARIABLE, 0, size - 1)?;
+        Ok(Some(PmiPlace { fd: fd as i32, rank: rank as u32, size: size as u32 }))
+    }
+}
+
+#[cold]
+fn half_set(variable: &str, value: Option<&str>) -> Error {
+    let is = value.map_or("is not set".to_owned(), |value| format!("is {value:?}"));
+    let text = format!(
+        "{variable} {is}, which does not fit the other variables of a PMI launcher ({FD_VARIABLE}, {RANK_VARIABLE}, \
+         {SIZE_VARIABLE}); start the program by that launcher without changing them, or unset {FD_VARIABLE}, \
+         {RANK_VARIABLE} and {SIZE_VARIABLE} to run it alone"
+    );
+    Error::new(Class::Other, text)
+}
+
+#[cold]
+fn failed(doing: &str, why: &str) -> Error {
+    let text = format!(
+        "the launcher of this process does not answer by PMI ({doing}: {why}); it has ended, or {FD_VARIABLE} is not \
+         this process's own: start the program by mpiexec or srun again, or unset {FD_VARIABLE}, {RANK_VARIABLE} and \
+         {SIZE_VARIABLE} to run it alone"
+    );
+    Error::new(Class::Other, text)
+}
+
+#[cold]
+fn refused(request: &str, why: &str) -> Error {
+    let text = format!(
+        "the PMI server of this process's launcher refuses a request ({request}: {why}); start the program by Hawser's \
+         mpiexec instead"
+    );
+    Error::new(Class::Other, text)
+}
+
+impl PmiConnection {
+    /// Connects to the server, and asks it for everything that is known from the start.
+    pub fn open(place: PmiPlace) -> Result<PmiConnection> {
+        let stream =
+            InheritedStream::open(place.fd).map_err(|error| failed(FD_VARIABLE, &format!("{}: {error}", place.fd)))?;
+        let PmiPlace { rank, size, .. } = place;
+        let (received, job_name, value_max) = (Vec::new(), String::new(), 0);
+        let (appnum, universe_size) = (None, None);
+        let mut pmi = PmiConnection { stream, received, job_name, value_max, rank, size, appnum, universe_size };
+        let version = Message::new("init").with("pmi_version", "1").with("pmi_subversion", "1");
+        pmi.request(&version, "response_to_init", REPLY_TIMEOUT_MS)?;
+        let maxes = pmi.request(&Message::new("get_maxes"), "maxes", REPLY_TIMEOUT_MS)?;
+        let appnum = pmi.request(&Message::new("get_appnum"), "appnum", REPLY_TIMEOUT_MS)?;
+        let universe = pmi.request(&Message::new("get_universe_size"), "universe_size", REPLY_TIMEOUT_MS)?;
+        let name = pmi.request(&Message::new("get_my_kvsname"), "my_kvsname", REPLY_TIMEOUT_MS)?;
+        let number = |message: &Message, word| message.number(word).and_then(|number| u32::try_from(number).ok());
+        (pmi.appnum, pmi.universe_size) = (number(&appnum, "appnum"), number(&universe, "size"));
+        pmi.job_name = name.value("kvsname").unwrap_or_default().to_owned();
+        let key_max = number(&maxes, "keylen_max").unwrap_or(0) as usize;
+        let space = MESSAGE_MAX.saturating_sub(PUT_BYTES + pmi.job_name.len() + key_max);
+        pmi.value_max = space.min(number(&maxes, "vallen_max").unwrap_or(0) as usize);
+        match pmi.job_name.is_empty() || pmi.value_max < VALUE_LEAST {
+            true => Err(refused("get_maxes", "its keys and values are too short")),
+            false => Ok(pmi),
+        }
+    }
+
+    /// The number of the node of each rank; None if the server does not say it.
+    pub fn nodes(&mut self) -> Result<Option<Vec<u32>>> {
+        let size = self.size;
+        Ok(self.get(MAPPING_KEY)?.and_then(|text| node_map::parse(&text, size)))
+    }
+
+    /// Puts `value`, at most `value_max` bytes without spaces, under `key`, for every process of the job. A key is put
+    /// once.
+    pub fn put(&mut self, key: &str, value: &str) -> Result<()> {
+        let request = Message::new("put").with("kvsname", &self.job_name).with("key", key).with("value", value);
+        self.request(&request, "put_result", REPLY_TIMEOUT_MS).map(drop)
+    }
+
+    /// The value under `key`, which was put before the last fence or by the launcher; None if there is none.
+    pub fn get(&mut self, key: &str) -> Result<Option<String>> {
+        let request = Message::new("get").with("kvsname", &self.job_name).with("key", key);
+        let reply = self.exchange(&request, REPLY_TIMEOUT_MS).and_then(|reply| expect(reply, "get_result"));
+        let reply = reply.map_err(|error| failed(&format!("get {key}"), &error.to_string()))?;
+        let is_found = reply.number("rc").is_none_or(|code| code == 0) && reply.value("found") != Some("FALSE");
+        Ok(reply.value("value").filter(|_| is_found).map(str::to_owned))
+    }
+
+    /// Waits until all processes of the job are in this fence, at most `limit_s`.
+    pub fn fence(&mut self, limit_s: u64) -> Result<()> {
+        let reply = self.exchange(&Message::new("barrier_in"), limit_s.saturating_mul(1000));
+        match reply.and_then(|reply| expect(reply, "barrier_out")) {
+            Ok(reply) => check("barrier_in", reply).map(drop),
+            Err(error) if error.kind() == ErrorKind::TimedOut => {
+                let text = format!(
+                    "not all {} processes of the job have called MPI_Init within {limit_s} s; each must be a program \
+                     that runs on Hawser: start all again, or increase the time limit (HAWSER_RENDEZVOUS_S)",
+                    self.size
+                );
+                Err(Error::new(Class::Other, text))
+            }
+            Err(error) => Err(failed("barrier_in", &error.to_string())),
+        }
+    }
+
+    /// Tells the launcher that this process's end is no failure any more. Waits shortly for the reply, because Hydra
+    /// fails
+    /// where that finds no reader.
+    pub fn finalize(&mut self) {
+        // If the launcher is gone, it does not need to know.
+        let _ = self.exchange(&Message::new("finalize"), FINALIZE_TIMEOUT_MS);
+    }
+
+    /// Asks the launcher to end the job with `code`, which is the exit code of this process. The caller prints the
+    /// cause:
+    /// servers take a text apart as words of the message.
+    pub fn abort(&self, code: i32) {
+        send_abort(&self.stream, code);
+    }
+
+    /// Sends `request`, and returns the reply, which must be `command` and no refusal.
+    fn request(&mut self, request: &Message, command: &str, limit_ms: u64) -> Result<Message> {
+        let reply = self.exchange(request, limit_ms).and_then(|reply| expect(reply, command));
+        reply.map_err(|error| failed(request.command(), &error.to_string())).and_then(|it| check(request.command(), it))
+    }
+
+    /// Sends `request`, and receives the line that follows.
+    fn exchange(&mut self, request: &Message, limit_ms: u64) -> io::Result<Message> {
+        let line = request.encode().ok_or_else(|| io::Error::other("the request does not fit into a line of PMI"))?;
+        self.stream.send(&line)?;
+        let deadline_ns = clock::now_ns().saturating_add(limit_ms.saturating_mul(1_000_000));
+        loop {
+            if let Some(end) = self.received.iter().position(|&byte| byte == b'\n') {
+                let line: Vec<u8> = self.received.drain(..=end).collect();
+                let line_text = String::from_utf8_lossy(&line).trim_end().to_owned();
+                return Message::decode(&line)
+                    .ok_or_else(|| io::Error::other(format!("its reply is no message of PMI: {line_text:?}")));
+            }
+            if self.received.len() > LINE_MAX {
+                return Err(io::Error::other("its reply has no end"));
+            }
+            let left_ms = deadline_ns.saturating_sub(clock::now_ns()).div_ceil(1_000_000);
+            let mut place = [0; MESSAGE_MAX];
+            match self.stream.receive(&mut place, left_ms)? {
+                0 => return Err(io::Error::other("the connection has ended")),
+                len => self.received.extend_from_slice(&place[..len]),
+            }
+        }
+    }
+}
+
+/// Returns `reply` to `request` if its return code is none or 0.
+fn check(request: &str, reply: Message) -> Result<Message> {
+    match reply.number("rc") {
+        None | Some(0) => Ok(reply),
+        Some(code) => Err(refused(request, reply.value("msg").unwrap_or(&format!("code {code}")))),
+    }
+}
+
+/// Returns `reply` if it is the one called `command`.
+fn expect(reply: Message, command: &str) -> io::Result<Message> {
+    match reply.command() == command {
+        true => Ok(reply),
+        false => Err(io::Error::other(format!("it replies {:?} instead of {command:?}", reply.command()))),
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,185 @@
+"""Programs on Hawser that other launchers start: MPICH's and Intel's Hydra (from PyPI) by PMI, and a server of PMI that goes
+wrong."""
+
+import contextlib
+import re
+import socket
+import sys
+import threading
+
+import pytest
+from harness import LONG, ROOT
+
+HYDRA = {"mpich": ROOT / "build/mpich/bin/mpiexec", "impi": ROOT / "build/imb/bin/mpiexec.hydra"}
+IMB = ROOT / "build/imb/bin/IMB-MPI1"
+SOURCE = ROOT / "build/mpi4py-source"
+# Communicators, as the issues of other launchers have them.
+MODULES = ["comm", "comm_inter", "comm_topo", "cco_obj", "group"]
+
+
+@pytest.fixture(params=HYDRA)
+def hydra(request):
+    program = HYDRA[request.param]
+    if not program.exists():
+        pytest.skip(f"{program} is not there: scripts/e2e-tools.sh installs it")
+    return program
+
+
+def environment(session):
+    """A launcher that is not ours does not say where the library is."""
+    return {"LD_LIBRARY_PATH": str(session.prefix / "lib")}
+
+
+@pytest.fixture
+def start(session, hydra):
+    """start(n, program, ...): the job under that launcher."""
+    def start(n, *words, timeout=60, **env):
+        return session.call([hydra, "-n", n, *words], environment(session) | env, timeout)
+    return start
+
+
+def ranks(text):
+    return sorted((line for line in text.splitlines() if re.fullmatch(r"\d+ of \d+", line)), key=lambda line: int(line.split()[0]))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8])
+def test_each_process_has_its_rank(start, build, n):
+    result = start(n, build("hello.c"), "say")
+    assert result.code == 0 and result.err == "" and ranks(result.out) == [f"{rank} of {n}" for rank in range(n)], result
+
+
+def test_both_abis(start, build):
+    result = start(3, build("hello.c", "std"), "say")
+    assert result.code == 0 and ranks(result.out) == ["0 of 3", "1 of 3", "2 of 3"], result
+
+
+def test_several_programs(start, build):
+    program = build("hello.c")
+    result = start(1, program, "say", ":", "-n", "2", program, "say")
+    assert result.code == 0 and ranks(result.out) == ["0 of 3", "1 of 3", "2 of 3"], result
+
+
+def test_imb(start):
+    result = start(2, IMB, "PingPong", "-msglog", "0:12", "-iter", "20")
+    assert result.code == 0 and re.search(r"^ +4096 ", result.out, re.MULTILINE), result
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_mpi4pys_own(start, tmp_path, name):
+    if not (SOURCE / "test").exists():
+        pytest.skip("not tested, mpi4py's source package is not here (scripts/mpi4py-source.sh)")
+    result = start(3, sys.executable, ROOT / "tests/mpi4py_suite.py", SOURCE, f"test_{name}", timeout=100, TMPDIR=str(tmp_path))
+    assert result.code == 0 and result.out.count('{"ran"') == 3, result
+
+
+def test_the_code_of_mpi_abort_ends_the_job(start, build):
+    result = start(3, build("ending.c"), "abort", "barrier")
+    assert result.code == 5, result
+    assert result.err.count("hawser: rank 1 on host") == 1 and "aborts with code 5" in result.err, result
+
+
+@pytest.mark.parametrize("how", ["kill", "segv", "exit7", "exit0"])
+def test_a_rank_that_ends_badly_ends_the_job(start, build, how):
+    """The launcher sees most of these ends itself; a rank that leaves with code 0 is seen by the others."""
+    result = start(3, build("ending.c"), how, "barrier", timeout=30)
+    assert result.code != 0 and result.err.count("hawser:") <= 1, result
+
+
+def test_two_hosts(make, session, hydra, build):
+    """Each host's ranks share memory, and those of different hosts meet by the launcher's keys."""
+    lab = make(hosts=2)
+    names = ",".join(f"{host.name}:2" for host in lab.hosts)
+    words = [hydra, "-launcher", "ssh", "-launcher-exec", "lab-rsh", "-iface", "eth0", "-hosts", names, "-n", "4"]
+    env = environment(session)
+    done = lab.hosts[0].run([*words, build("hello.c"), "say"], env=env)
+    assert done.returncode == 0 and ranks(done.stdout) == [f"{rank} of 4" for rank in range(4)], done
+    # Other variables on one of the hosts: refused, in one line.
+    shell = ["sh", "-c", 'case $(hostname) in node1) export HAWSER_PACKET=8k;; esac; exec "$0" say']
+    done = lab.hosts[0].run([*words, *shell, build("hello.c")], env=env)
+    assert done.returncode != 0 and "HAWSER_PACKET" in done.stderr, done
+    # A rank that does not get as far as the server's fence: the others do not wait for it.
+    shell[-1] = shell[-1].replace("HAWSER_PACKET=8k", "HAWSER_PORT=none")
+    done = lab.hosts[0].run([*words, *shell, build("hello.c")], env=env, timeout=20)
+    assert done.returncode != 0 and "HAWSER_PORT=none" in done.stderr, done
+
+
+class Server:
+    """PMI for one process of a job of two, up to the command at which it does `wrong`."""
+
+    REPLIES = {
+        "init": "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0",
+        "get_maxes": "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024",
+        "get_appnum": "cmd=appnum appnum=0", "get_universe_size": "cmd=universe_size size=2",
+        "get_my_kvsname": "cmd=my_kvsname kvsname=kvs_test",
+        "get": "cmd=get_result rc=0 value=(vector,(0,2,1))", "put": "cmd=put_result rc=0"}
+
+    def __init__(self, at, wrong):
+        self.at, self.wrong = at, wrong
+        self.ours, self.theirs = socket.socketpair()
+        self.theirs.set_inheritable(True)
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def close(self):
+        self.ours.close()
+        self.theirs.close()
+
+    def serve(self):
+        with contextlib.suppress(OSError):
+            self.answer()
+
+    def answer(self):
+        for line in self.ours.makefile():
+            name = re.match(r"cmd=(\w+)", line)[1]
+            if name == self.at:
+                if self.wrong is None:
+                    self.ours.shutdown(socket.SHUT_RDWR)
+                    return
+                self.ours.sendall(self.wrong.encode())
+            else:
+                # There is no reply to a request that ends the job.
+                self.ours.sendall((self.REPLIES[name] + "\n").encode() if name != "abort" else b"")
+
+
+WRONG = {
+    "a server that ends in a fence": ("barrier_in", None, "barrier_in: the connection has ended"),
+    "a server that ends at once": ("init", None, "init: the connection has ended"),
+    "an unknown reply": ("get_maxes", "cmd=what\n", 'replies "what" instead of "maxes"'),
+    "no message": ("get_appnum", "hello\n", "no message of PMI"),
+    "no end of a line": ("get_maxes", "x" * 100_000, "its reply has no end"),
+    "a put that is refused": ("put", "cmd=put_result rc=-1 msg=no space left\n", "no space left"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_server_that_goes_wrong(session, build, case):
+    at, wrong, named = WRONG[case]
+    server = Server(at, wrong)
+    env = {"PMI_FD": str(server.theirs.fileno()), "PMI_RANK": "0", "PMI_SIZE": "2"}
+    result = session.call([build("hello.c")], env, timeout=10, pass_fds=[server.theirs.fileno()])
+    server.close()
+    assert result.code != 0 and named in result.err and result.err.count("hawser:") == 1, result
+
+
+@pytest.mark.parametrize("env, named", [
+    ({"PMI_FD": "77", "PMI_RANK": "0", "PMI_SIZE": "2"}, "Bad file descriptor"),
+    ({"PMI_FD": "1", "PMI_SIZE": "2"}, "PMI_RANK is not set"),
+    ({"PMI_FD": "1", "PMI_RANK": "5", "PMI_SIZE": "2"}, 'PMI_RANK is "5"'),
+    ({"PMI_RANK": "0", "PMI_SIZE": "2"}, "PMI_SIZE=2"),
+])
+def test_half_an_environment_is_refused(session, build, env, named):
+    result = session.call([build("hello.c")], env, timeout=10)
+    assert result.code != 0 and named in result.err and "unset PMI" in result.err, result
+
+
+def test_our_mpiexec_below_another_launcher(session, hydra, build):
+    """A script that the other launcher has started may start jobs of its own by our mpiexec."""
+    result = session.call([hydra, "-n", "1", session.prefix / "bin/mpiexec", "-n", "3", build("hello.c"), "say"])
+    assert result.code == 0 and ranks(result.out) == ["0 of 3", "1 of 3", "2 of 3"], result
+
+
+@pytest.mark.skipif(not LONG, reason="takes minutes: scripts/check-long.sh")
+@pytest.mark.timeout(900)
+def test_a_thousand_starts(session, hydra, build):
+    for _ in range(1000):
+        result = session.call([hydra, "-n", "2", build("hello.c"), "say"], environment(session))
+        assert result.code == 0 and ranks(result.out) == ["0 of 2", "1 of 2"], result
