@@ -5,8 +5,13 @@ STAGE := $(BUILD)/prefix
 # Cargo counts cores itself: it cannot have job slots of a make that runs several recipes at once.
 CARGO ?= env -u MAKEFLAGS cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-# Where rustup puts cargo, for the run that has just installed it.
-export PATH := $(HOME)/.cargo/bin:$(PATH)
+# RUST=FOLDER: the Rust in FOLDER/bin instead of the one in the PATH. Last comes the folder where rustup puts cargo, for
+# the run that has just installed it.
+ifneq ($(RUST),)
+override RUST := $(abspath $(RUST))
+endif
+export RUST
+export PATH := $(if $(RUST),$(RUST)/bin:)$(PATH):$(HOME)/.cargo/bin
 # The libraries and tools that are installed, and nothing else.
 PACKAGES := -p hawser-abi-std -p hawser-abi-mpich -p hawser-launch -p hawser-bench
 
@@ -17,16 +22,23 @@ tests = $(sort $(basename $(notdir $(wildcard crates/$(1)/tests/*.rs) $(patsubst
 # fewer features.
 run_tests = $(CARGO) test --workspace --no-fail-fast $(addprefix --test ,$(1))
 
-.PHONY: all setup build stage install demo lab test tidy loom sim e2e e2e-tools check-long bench measure drawing \
-	machines fmt lint clean
+.PHONY: all setup setup-build setup-demo build stage install wheel deb dist demo lab test tidy loom sim e2e e2e-tools
+.PHONY: check-long bench measure drawing machines fmt lint clean
 .PHONY: unit unit-devices unit-protocol unit-programs unit-abis unit-libraries unit-documents
 
 all: build
 
-setup:
-	@scripts/setup.sh
+# Each installs what it needs beyond the one below it: building, the demonstration, everything else.
+setup-build:
+	@scripts/setup.sh build
 
-build: setup
+setup-demo: setup-build
+	@scripts/setup.sh demo
+
+setup: setup-demo
+	@scripts/setup.sh test
+
+build: setup-build
 	$(CARGO) build --release $(PACKAGES)
 	scripts/bench-workers.sh $(TARGET)/release
 
@@ -38,11 +50,22 @@ stage: build
 	@rm -rf $(STAGE)
 	packaging/install.sh $(TARGET)/release $(STAGE)
 
-demo: stage
+# A Python wheel and Debian packages of it, in build/dist.
+wheel: setup-demo stage
+	packaging/wheel.sh $(STAGE) $(BUILD)/dist
+
+deb: stage
+	packaging/deb.sh $(STAGE) $(BUILD)/dist
+
+# The sources of HEAD with those of all crates, which build without a network.
+dist: setup-build
+	packaging/dist.sh $(BUILD)/dist
+
+demo: setup-demo stage
 	scripts/demo.sh $(STAGE)
 
 # Jobs on four hosts, in network namespaces of this machine (docs/lab.md).
-lab: stage
+lab: setup stage
 	scripts/demo-lab.sh $(STAGE)
 
 # In stages, the quickest to fail first. Unit tests wait more than they compute, so their parts, the release build and
@@ -69,7 +92,7 @@ DEVICE_TESTS := $(call tests,dev-*)
 PROTOCOL_TESTS := $(filter-out $(DEVICE_TESTS),$(call tests,link) $(call tests,p2p))
 PROGRAM_TESTS := $(filter-out $(ABI_TESTS) $(DEVICE_TESTS) $(PROTOCOL_TESTS),$(call tests,*))
 
-unit-abis: stage
+unit-abis: setup stage
 	ARTEFACTS_UNDER_TEST=$(abspath $(TARGET)/release) $(call run_tests,$(ABI_TESTS))
 
 # Nothing in them is installed: they need not wait for the release build.
@@ -99,17 +122,17 @@ sim: setup
 e2e-tools: setup
 	scripts/e2e-tools.sh
 
-e2e: stage
+e2e: setup stage
 	scripts/e2e.sh $(STAGE)
 
-check-long: stage
+check-long: setup stage
 	scripts/check-long.sh $(STAGE)
 
-bench: stage
+bench: setup stage
 	scripts/bench.sh $(STAGE)
 
 # Makes the reports in docs/examples anew, on an idle machine, as root.
-measure: stage
+measure: setup stage
 	scripts/measure.sh $(STAGE)
 
 # Which crate and which module uses which, from the sources (crates/imports).

@@ -5,7 +5,7 @@ set -eu
 artefacts=$1
 root=$(cd "$(dirname "$0")/.." && pwd)
 compile() { # ABI LIBRARY
-    cc -std=gnu11 -O2 -Wall -Wextra -Werror -I"$root/include/$1" -o "$artefacts/bench-$1.new" "$root/crates/bench/worker/mpi.c" -L"$artefacts" -l"$2"
+    ${CC:-cc} -std=gnu11 -O2 -Wall -Wextra -Werror -I"$root/include/$1" -o "$artefacts/bench-$1.new" "$root/crates/bench/worker/mpi.c" -L"$artefacts" -l"$2"
     mv -f "$artefacts/bench-$1.new" "$artefacts/bench-$1"
 }
 compile mpich mpi

@@ -10,7 +10,6 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 "$root/scripts/e2e-tools.sh"
 if [ -n "${HAWSER_WHOLE:-}" ]; then
     "$root/scripts/mpi4py-std.sh" "$root/build/mpi4py-std" "$root/build/e2e/bin/python" "$HAWSER_PREFIX"
-    "$root/scripts/venv.sh" "$root/build/mpich" mpich
 fi
 pytest() { "$root/build/e2e/bin/python" -m pytest -q "$@"; }
 [ $# -eq 0 ] || { pytest "$root/tests" "$@"; exit; }
