@@ -275,8 +275,12 @@ mod tests {
         assert!(measured.number().unwrap_err().to_string().ends_with("; unset it for the default"));
     }
 
+    /// Held by tests that change parameters, because the number of changes is that of the whole process.
+    static CHANGING: Mutex<()> = Mutex::new(());
+
     #[test]
     fn what_a_tool_sets_goes_before_the_environment_and_is_noticed() {
+        let _alone = CHANGING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         const SET: Param = Param { name: "HAWSER_TEST_SET_BY_A_TOOL", default: "2", ..P };
         let before = changes();
         assert!(SET.set("9").is_err() && !SET.is_set() && changes() == before);
@@ -288,6 +292,7 @@ mod tests {
 
     #[test]
     fn what_was_measured_stands_for_the_default_and_no_more() {
+        let _alone = CHANGING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         const TUNED: Param = Param { name: "HAWSER_TEST_TUNED", default: "", ..P };
         assert_eq!(TUNED.number_or(5).unwrap(), 5);
         assert!(TUNED.tune("9").is_err() && TUNED.tuned().is_none());
