@@ -245,7 +245,7 @@ def test_a_remote_shell_that_never_answers(make, tmp_path):
     eventually(lambda: programs(lab) == {})
 
 
-# What the MPI Operator of Kubernetes sets for a job written for MPICH, for Intel MPI, for Open MPI.
+# The variables that Kubernetes' MPI Operator sets for a job written for MPICH, for Intel MPI, for Open MPI.
 OPERATORS = {
     "MPICH": ("HYDRA_HOST_FILE", "HYDRA_LAUNCHER_EXEC", "HYDRA_LAUNCH_EXTRA_ARGS", "{}:2"),
     "Intel": ("I_MPI_HYDRA_HOST_FILE", "I_MPI_HYDRA_BOOTSTRAP_EXEC", "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", "{}:2"),

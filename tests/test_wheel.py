@@ -155,8 +155,8 @@ def test_nothing_is_left_when_it_is_uninstalled(wheel, tmp_path):
     assert files() == before
 
 
-# What mpi4py's own workflow of the ABI (.github/workflows/ci-abi.yml) runs, in an installation by --target; but the
-# options that its release does not have yet.
+# The commands of mpi4py's own workflow of the ABI (.github/workflows/ci-abi.yml), which installs by --target; without
+# the options that its release does not have yet.
 COMMANDS = [["-m", "mpi4py", option] for option in ["--prefix", "--mpi-library", "--mpi-std-version", "--mpi-lib-version"]]
 ABIS = {"mpich": "MPICH ABI", "mpiabi": "standard ABI"}
 

@@ -8,6 +8,7 @@ use crate::callback::{DestructorFunction, ErrhandlerFunctionX, UserFunctionX};
 use crate::datatype::get;
 use crate::raise::{self, Result};
 use crate::{info, op};
+use hawser_base::hex;
 use hawser_datatype::UserPtr;
 use hawser_mpi::wait::{self, Disposition};
 use hawser_mpi::{errhandler, info as pairs, ops};
@@ -119,8 +120,7 @@ pub unsafe fn info_set_hex<A: Abi>(info: A::Info, key: *const c_char, value: *co
     // SAFETY: the caller's arguments.
     let (key, bytes) =
         unsafe { (info::key(key)?, arg::array(value.cast::<u8>(), arg::entries(size, "value_size")?, "value")?) };
-    let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(pairs::set(info, &key, text.as_bytes(), info::limits::<A>())?)
+    Ok(pairs::set(info, &key, hex::encode(bytes).as_bytes(), info::limits::<A>())?)
 }
 
 /// A run of a datatype: its distance from the buffer's address, as a pointer, and its length.

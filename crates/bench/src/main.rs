@@ -11,7 +11,6 @@ mod buffers;
 mod command;
 mod doctor;
 mod explain;
-mod hex;
 mod import;
 mod layer;
 mod library;

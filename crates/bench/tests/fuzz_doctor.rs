@@ -14,9 +14,6 @@ mod check_result;
 #[allow(dead_code)]
 #[path = "../src/doctor/facts.rs"]
 mod facts;
-#[allow(dead_code)]
-#[path = "../src/hex.rs"]
-mod hex;
 #[path = "../src/doctor/host_checks.rs"]
 mod host_checks;
 #[allow(dead_code)]

@@ -9,7 +9,7 @@
 use crate::gathered_rank::GatheredRank;
 use crate::gathering::{self, Gathering, Place};
 use crate::join::Joined;
-use hawser_base::{Class, Error, Peer, Result};
+use hawser_base::{Class, Error, Peer, Result, fnv, hex};
 use hawser_boot::agent_connection::exit_code;
 use hawser_boot::job_settings::{CommonSettings, JobSettings, RankSettings, SettingsCheck};
 use hawser_boot::pmi::{PmiConnection, PmiPlace, SIZE_VARIABLE};
@@ -27,11 +27,8 @@ const LEAVE_THREAD: &str = "hawser-leave";
 /// The `Bootstrap` of a rank whose launcher has a PMI server.
 struct ManagedProcess {
     rank: GatheredRank,
-    identity: Identity,
     pmi: Arc<Mutex<PmiConnection>>,
     timeout_s: u64,
-    /// The number of the host of each rank.
-    hosts: Vec<u32>,
     /// This rank has left MPI before, and has told the launcher: both happen once, also if sessions begin again.
     has_left: AtomicBool,
     has_finalized: AtomicBool,
@@ -60,22 +57,20 @@ pub fn join(place: PmiPlace, settings: &JobSettings) -> Result<Joined> {
         rank: pmi.rank,
         size: pmi.size,
         local,
-        hosts: hosts.clone(),
+        hosts,
         secret,
         timeout_s,
     };
     let (appnum, universe_size) = (Some(pmi.appnum.unwrap_or(0)), pmi.universe_size.unwrap_or(pmi.size));
     let pmi = Arc::new(Mutex::new(pmi));
     let launcher = pmi.clone();
-    let rank = GatheredRank::join(&gathering, settings, move |code| abort_by(&launcher, code))?;
-    let identity = Identity { appnum, universe_size, ..rank.identity };
-    let (segment, prints_warnings) = (rank.segment.clone(), identity.rank == 0);
+    let mut rank = GatheredRank::join(&gathering, settings, move |code| abort_by(&launcher, code))?;
+    (rank.identity.appnum, rank.identity.universe_size) = (appnum, universe_size);
+    let (segment, prints_warnings) = (rank.segment.clone(), rank.identity.rank == 0);
     let bootstrap = Arc::new(ManagedProcess {
         rank,
-        identity,
         pmi,
         timeout_s,
-        hosts,
         has_left: AtomicBool::new(false),
         has_finalized: AtomicBool::new(false),
         leave_thread: Mutex::new(None),
@@ -111,11 +106,7 @@ fn abort_by(pmi: &Mutex<PmiConnection>, code: i32) {
 
 /// The name of the socket at which the ranks of node `host` gather. Names of sockets are short, those of jobs are not.
 fn socket_name(job: &str, host: u32) -> String {
-    // FNV-1a, the same in every build of the library.
-    let hash = job
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    format!("{SOCKET_PREFIX}{}-pmi-{hash:016x}-{host}", host::user())
+    format!("{SOCKET_PREFIX}{}-pmi-{:016x}-{host}", host::user(), fnv::hash(job))
 }
 
 /// The number of the host of each rank, from 0: by the server's map or, without one, by the names of the ranks' hosts.
@@ -142,13 +133,12 @@ fn hosts_of_ranks(pmi: &mut PmiConnection, timeout_s: u64) -> Result<Vec<u32>> {
 }
 
 /// The secret that rank 0 has made for the job. It is an error if this rank, the first one of its host (`is_first`),
-/// has
-/// other settings than rank 0; the others of the host compare theirs with its.
+/// has other settings than rank 0; the others of the host compare theirs with its.
 fn common_secret(pmi: &mut PmiConnection, settings: &JobSettings, is_first: bool, timeout_s: u64) -> Result<JobSecret> {
     const SETTINGS: &str = "hawser-settings";
     if pmi.rank == 0 {
         let secret = host::random::<16>().map_err(|error| failed(error.to_string()))?;
-        pmi.put("hawser-secret", &hex(&secret))?;
+        pmi.put("hawser-secret", &hex::encode(&secret))?;
         put_bytes(pmi, SETTINGS, format!("{}\n{}", host::name(), settings.text()).as_bytes())?;
     }
     pmi.fence(timeout_s)?;
@@ -166,7 +156,7 @@ fn common_secret(pmi: &mut PmiConnection, settings: &JobSettings, is_first: bool
             return Err(failed(text));
         }
     }
-    let secret = bytes(&expected(pmi, "hawser-secret")?).and_then(|bytes| bytes.try_into().ok());
+    let secret = hex::decode(&expected(pmi, "hawser-secret")?).and_then(|bytes| bytes.try_into().ok());
     secret.map(JobSecret).ok_or_else(|| changed("hawser-secret"))
 }
 
@@ -185,30 +175,14 @@ fn changed(key: &str) -> Error {
     failed(format!("the launcher's PMI server has changed the value of {key}; start the program by Hawser's mpiexec"))
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The bytes that `hex` has written; None if the text is no such.
-fn bytes(hex: &str) -> Option<Vec<u8>> {
-    let digits = hex.as_bytes().chunks_exact(2);
-    let is_whole = digits.remainder().is_empty();
-    let bytes = digits.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
-    bytes.collect::<Option<Vec<u8>>>().filter(|_| is_whole)
-}
-
 /// Puts bytes under as many keys as their text needs. The first value begins with the number of keys and a colon.
 fn put_bytes(pmi: &mut PmiConnection, key: &str, bytes: &[u8]) -> Result<()> {
-    let text = hex(bytes);
-    // The number of parts and the colon take less than this.
-    let parts: Vec<&[u8]> = text.as_bytes().chunks(pmi.value_max - 16).collect();
-    let count = parts.len().max(1);
-    for number in 0..count {
-        let part = parts.get(number).map_or("", |part| std::str::from_utf8(part).unwrap_or_default());
-        let value = if number == 0 { format!("{count}:{part}") } else { part.to_owned() };
-        pmi.put(&format!("{key}-{number}"), &value)?;
-    }
-    Ok(())
+    // The number of keys and the colon take less than 16 bytes.
+    let part_bytes = (pmi.value_max - 16) / 2;
+    let count = bytes.len().div_ceil(part_bytes).max(1);
+    let mut parts = bytes.chunks(part_bytes).map(hex::encode);
+    pmi.put(&format!("{key}-0"), &format!("{count}:{}", parts.next().unwrap_or_default()))?;
+    (1..).zip(parts).try_for_each(|(number, part): (u32, String)| pmi.put(&format!("{key}-{number}"), &part))
 }
 
 fn get_bytes(pmi: &mut PmiConnection, key: &str) -> Result<Vec<u8>> {
@@ -218,7 +192,7 @@ fn get_bytes(pmi: &mut PmiConnection, key: &str) -> Result<Vec<u8>> {
     for number in 1..count.parse::<u32>().map_err(|_| changed(key))? {
         text += &expected(pmi, &format!("{key}-{number}"))?;
     }
-    bytes(&text).ok_or_else(|| changed(key))
+    hex::decode(&text).ok_or_else(|| changed(key))
 }
 
 fn card_key(rank: u32) -> String {
@@ -227,12 +201,12 @@ fn card_key(rank: u32) -> String {
 
 impl Bootstrap for ManagedProcess {
     fn identity(&self) -> &Identity {
-        &self.identity
+        &self.rank.identity
     }
 
     fn publish(&self, key: KvsKey, bytes: &[u8]) -> Result<()> {
         match key {
-            KvsKey::BusinessCard => put_bytes(&mut lock(&self.pmi), &card_key(self.identity.rank), bytes),
+            KvsKey::BusinessCard => put_bytes(&mut lock(&self.pmi), &card_key(self.rank.identity.rank), bytes),
         }
     }
 
@@ -246,30 +220,29 @@ impl Bootstrap for ManagedProcess {
     fn fence(&self) -> Result<()> {
         let mut pmi = lock(&self.pmi);
         pmi.fence(self.timeout_s)?;
-        if self.identity.local_rank == 0 {
-            let own = self.hosts[self.identity.rank as usize];
-            for peer in (0..self.identity.size).filter(|&rank| self.hosts[rank as usize] != own) {
+        let GatheredRank { identity, segment, .. } = &self.rank;
+        if identity.local_rank == 0 {
+            for peer in (0..identity.size).filter(|&rank| segment.local_slot_of(Peer(rank)).is_none()) {
                 let card = get_bytes(&mut pmi, &card_key(peer))?;
-                if !self.rank.segment.set_business_card(Peer(peer), &card) {
+                if !segment.set_business_card(Peer(peer), &card) {
                     let len = card.len();
                     return Err(failed(format!(
                         "the business card of rank {peer} has {len} bytes, which are too many"
                     )));
                 }
             }
-            self.rank.segment.ring_all();
+            segment.ring_all();
         }
         Ok(())
     }
 
     /// The launcher learns of a rank that leaves by `end_leave`. In a job of several hosts a thread waits until all
-    /// ranks
-    /// have left, because an acknowledgement of a rank that is gone may be lost.
+    /// ranks have left, because an acknowledgement of a rank that is gone may be lost.
     fn notify(&self, notification: Notification) -> bool {
         match notification {
             Notification::Left if !self.has_left.swap(true, Relaxed) => {
                 self.rank.handle_left();
-                if self.identity.spans_hosts() {
+                if self.rank.identity.spans_hosts() {
                     let (pmi, segment, timeout_s) = (self.pmi.clone(), self.rank.segment.clone(), self.timeout_s);
                     let wait = move || {
                         if lock(&pmi).fence(timeout_s).is_ok() {
@@ -318,14 +291,6 @@ impl Bootstrap for ManagedProcess {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bytes_come_back_from_their_text_and_other_texts_do_not() {
-        for original in [&b""[..], b"\x00\xff\x10", b"card"] {
-            assert_eq!(bytes(&hex(original)).unwrap(), original);
-        }
-        assert_eq!((bytes("0x"), bytes("0"), bytes("é0")), (None, None, None));
-    }
 
     #[test]
     fn a_sockets_name_is_short_and_differs_by_job_and_host() {

@@ -10,7 +10,7 @@
 use crate::layout::LANES_MAX;
 use crate::segment::Segment;
 use crate::text;
-use hawser_base::{Class, Error, LANES, Lane, Region, Result};
+use hawser_base::{Class, Error, LANES, Lane, Region, Result, fnv};
 use hawser_os::map::PAGE;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
@@ -32,11 +32,9 @@ const _: () = assert!(NAMES + USERS_MAX * NAME_MAX <= PAGE && NAME_MAX.is_multip
 /// The number of bits of a word that hold how many lanes the user has; above them is the number made of its name.
 const LANE_BITS: u32 = 8;
 
-/// Returns a number made of a name (FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv), never 0. Its lowest LANE_BITS
-/// bits are 0.
+/// Returns a number made of a name, never 0. Its lowest LANE_BITS bits are 0.
 fn number(name: &str) -> u64 {
-    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, mix);
+    let hash = fnv::hash(name);
     (hash ^ hash >> (u64::BITS - LANE_BITS)) << LANE_BITS | 1 << LANE_BITS
 }
 

@@ -2,10 +2,8 @@
 //! none.
 //!
 //! MPICH's Hydra, Intel MPI and Open MPI read these variables, and the MPI Operator of Kubernetes sets them, for the
-//! one
-//! of them that its job is written for. Nothing here reads a variable of a resource manager, nor resolves a name. Used
-//! by
-//! `args`.
+//! one of them that its job is written for. Nothing here reads a variable of a resource manager, nor resolves a name.
+//! Used by `args`.
 
 use crate::hosts::{self, HostEntry, Launcher, LauncherKind};
 use std::path::Path;

@@ -6,9 +6,9 @@
 
 use super::layer_entry::LayerEntry;
 use super::two_processes::{TwoProcesses, serve_tasks, start};
-use crate::hex;
 use crate::pattern_driver::PatternEndpoint;
 use crate::worker::print_line;
+use hawser_base::hex;
 use hawser_dev_ether::endpoint::RankConfig;
 use hawser_dev_ether::port::RankCredentials;
 use hawser_dev_ether::{EtherCardLookup, LocalRank, OpenPort};

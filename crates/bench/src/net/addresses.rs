@@ -3,7 +3,7 @@
 //! The text of a line may be no address. Used by `net`, `layer` and `doctor`; uses `dev-ether`, which encodes
 //! addresses as bytes.
 
-use crate::hex;
+use hawser_base::hex;
 use hawser_dev_ether::port::PortAddress;
 
 pub fn encode_address(address: &PortAddress) -> String {

@@ -2,7 +2,8 @@
 
 use super::{PortEntry, ROWS, bulk, decode_address, encode_address, pingpong};
 use crate::remote_process::RemoteProcess;
-use crate::{hex, sample};
+use crate::sample;
+use hawser_base::hex;
 use hawser_os::host;
 use hawser_os::veth_pair::{NetnsHost, VethPair};
 use std::io;

@@ -5,7 +5,8 @@
 //! has used, and `end` ends the measurements.
 
 use super::{PortSleeper, ROWS, bulk, decode_address, encode_address};
-use crate::{hex, sample};
+use crate::sample;
+use hawser_base::hex;
 use hawser_dev_ether::port::FramePort;
 use std::io::{self, BufRead};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};

@@ -187,16 +187,14 @@ impl PmiConnection {
     }
 
     /// Tells the launcher that this process's end is no failure any more. Waits shortly for the reply, because Hydra
-    /// fails
-    /// where that finds no reader.
+    /// fails where that finds no reader.
     pub fn finalize(&mut self) {
         // If the launcher is gone, it does not need to know.
         let _ = self.exchange(&Message::new("finalize"), FINALIZE_TIMEOUT_MS);
     }
 
     /// Asks the launcher to end the job with `code`, which is the exit code of this process. The caller prints the
-    /// cause:
-    /// servers take a text apart as words of the message.
+    /// cause, because servers take a text apart as words of the message.
     pub fn abort(&self, code: i32) {
         send_abort(&self.stream, code);
     }

@@ -3,9 +3,8 @@
 //!
 //! Blocks follow each other in the order of ranks, and start again when ranks are left. Used by `pmi`.
 
-/// The number of the node of each of `size` ranks. None if the text is no such map: a block without nodes or ranks
-/// makes
-/// it none, too.
+/// The number of the node of each of `size` ranks. None if the text is no such map; a map with a block without nodes or
+/// ranks is none.
 pub fn parse(text: &str, size: u32) -> Option<Vec<u32>> {
     let inside = text.trim().strip_prefix('(')?.strip_suffix(')')?;
     let blocks = inside.strip_prefix("vector")?.trim_start().strip_prefix(',')?;

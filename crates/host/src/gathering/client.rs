@@ -56,9 +56,8 @@ fn request_segment(
     connection: &SeqpacketSocket,
     settings: &JobSettings,
 ) -> Result<Segment, String> {
-    // The memory that the first rank hands over is mapped, so it must not come from another user; the kernel reports
-    // the
-    // user.
+    // The memory that the first rank hands over is mapped, so it must not come from another user. The kernel reports
+    // the user.
     let user = connection.peer().map_err(|_| server_exited(gathering, content))?.user;
     if user != host::user() && user != 0 {
         let own = host::user();

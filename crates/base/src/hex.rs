@@ -1,6 +1,6 @@
-//! Bytes as hexadecimal digits in a line between two processes.
+//! Bytes as hexadecimal digits: in lines between two processes, and in values that are text.
 //!
-//! Used by `net` and `layer`; uses no other module.
+//! Used by `bench`, `host` and `abi`; uses no other module.
 
 use std::fmt::Write;
 
@@ -27,6 +27,7 @@ mod tests {
     fn bytes_are_read_as_they_were_written_and_nothing_else_is() {
         let bytes: Vec<u8> = (0..=255).collect();
         assert_eq!(decode(&encode(&bytes)), Some(bytes));
+        assert_eq!(decode("0x"), None);
         assert_eq!([decode(""), decode("0"), decode("0g"), decode("\u{e4}\u{e4}")], [Some(vec![]), None, None, None]);
     }
 }
