@@ -7,7 +7,7 @@
 use super::order::UNCONFIRMED_MAX;
 use super::receiver::DirectReceiver;
 use super::sender::{DirectPacket, DirectSender, ZeroCopyDone, ZeroCopySend};
-use super::wire::{PART_HEADER_BYTES, PartHeader, PartKind, ReadReport, ReceiverControl, encode_part_header};
+use super::wire::{self, PART_HEADER_BYTES, PartHeader, PartKind, ReadReport, ReceiverControl, encode_part_header};
 use bolero::{TypeGenerator, check};
 use hawser_base::{Lane, UserMem};
 use hawser_device::Header;
@@ -31,6 +31,7 @@ enum ToReceiver {
         len: u8,
         after: Option<u32>,
         off: bool,
+        is_padded: bool,
     },
     /// Arbitrary bytes in the place of a part header.
     Forged {
@@ -74,7 +75,9 @@ impl Receiver {
                 self.written += count;
                 continue;
             }
-            let missing = PART_HEADER_BYTES - self.direct_receiver.ahead().len();
+            let read = self.direct_receiver.ahead().len();
+            // A whole header that was not taken is padded.
+            let missing = wire::part_start(read >= PART_HEADER_BYTES) - read;
             let count = missing.min(bytes.len());
             self.direct_receiver.ahead_space()[..count].copy_from_slice(&bytes[..count]);
             self.direct_receiver.record_ahead(count);
@@ -93,13 +96,13 @@ impl Receiver {
                     (self.number, self.written, self.has_ended) = (few(number), 0, false);
                 }
             }
-            ToReceiver::Header { part, lane, kind, len, after, off } => {
+            ToReceiver::Header { part, lane, kind, len, after, off, is_padded } => {
                 let position = (self.number, self.written + u64::from(off));
                 let kinds = [PartKind::ZeroCopy, PartKind::Packet, PartKind::PacketRest];
                 let header = Header::new(kind, 0, 0, 0);
                 let (after, len) = (after.map(Seq), u64::from(len % 64));
                 let kind = kinds[usize::from(part % 3)];
-                let part = PartHeader { kind, lane, header, after, len, prefix_crc: 0, report: None };
+                let part = PartHeader { kind, lane, header, after, len, prefix_crc: 0, report: None, is_padded };
                 self.feed(&encode_part_header(part, position, (&self.key, PEER_PAIR)));
             }
             ToReceiver::Forged { front } => self.feed(&front),
@@ -175,7 +178,7 @@ enum ToSender {
 fn enqueue_packet(sender: &mut DirectSender, rest: UserMem<'static>, sent: u8, key: &JobKey, now_ns: u64) -> usize {
     let header = Header::default();
     let packet = DirectPacket { lane: Lane(0), header, prefix: &[sent; 8], rest_header: header };
-    let head = sender.packet_head(&packet, rest.len(), (None, None), (key, PEER_PAIR));
+    let head = sender.packet_head(&packet, &rest, (None, None), (key, PEER_PAIR));
     let joins = sender.has_unwritten() || sent % 2 == 1;
     let sent = if joins { 0 } else { usize::from(sent).clamp(1, head.bytes().len() + rest.len()) };
     sender.enqueue_packet(&packet, &head, rest, sent, now_ns);
@@ -211,6 +214,7 @@ fn nothing_that_a_rank_says_makes_the_sender_give_back_twice_or_what_it_did_not_
     let memory = UserMem::of_slice(vec![7; 255].leak());
     check!().with_type::<Vec<ToSender>>().with_iterations(30_000).for_each(|all| {
         let (mut sender, key) = (DirectSender::new(), JobKey::new([1; 16]));
+        sender.pad_by(|_, part| part.len() % 2 == 1);
         let (mut now_ns, mut lengths, mut done, mut written) = (0, Vec::new(), Vec::new(), 0);
         let mut resent = 0;
         let mut connection_start = 0; // in `written`, where this connection begins

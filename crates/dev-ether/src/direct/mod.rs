@@ -21,6 +21,7 @@ mod choice;
 #[cfg(test)]
 mod hostile;
 mod order;
+mod padding;
 mod payload;
 mod receiver;
 mod send_buffer;
@@ -406,7 +407,7 @@ impl DirectConnections {
         }
         let tag_key = (&key, PeerPair { from: me, to: peer });
         let report = connections.receiver.pending_report();
-        let head = sender.packet_head(packet, rest.len(), (next_message, report), tag_key);
+        let head = sender.packet_head(packet, &rest, (next_message, report), tag_key);
         let sent = match stream.send_user(head.bytes(), rest) {
             Ok(Some(sent)) if sent > 0 => sent,
             Ok(_) => return false,
@@ -461,7 +462,7 @@ impl DirectConnections {
         }
         let tag_key = (&key, PeerPair { from: me, to: peer });
         let report = receiver.pending_report();
-        let head = sender.packet_head(packet, rest.len(), (endpoint.next_message(peer), report), tag_key);
+        let head = sender.packet_head(packet, &rest, (endpoint.next_message(peer), report), tag_key);
         sender.enqueue_packet(packet, &head, rest, 0, now_ns);
         if report.is_some() {
             receiver.report_sent();

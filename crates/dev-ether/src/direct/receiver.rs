@@ -7,15 +7,15 @@
 
 use super::order::UNCONFIRMED_MAX;
 use super::sender::RETAINED_MAX_BYTES;
-use super::wire::{PART_HEADER_BYTES, PartHeader, PartKind, ReadReport, ReceiverControl, parse_part_header};
+use super::wire::{self, PADDING_BYTES, PART_HEADER_BYTES, PartHeader, PartKind, ReadReport, ReceiverControl};
 use hawser_device::{Header, PREFIX_MAX};
 use hawser_link::Seq;
 use hawser_link::frame::{self, JobKey, PeerPair};
 
 /// The number of bytes that are read ahead at once while messages are long: two part headers, with the prefix of an
-/// eager stream between them, which has a length of 8 bytes. More would be the first bytes of payload, as a rule, which
-/// are then copied once more.
-const READ_AHEAD: usize = 2 * PART_HEADER_BYTES + size_of::<u64>();
+/// eager stream between them, which has a length of 8 bytes, and the padding behind them. More would be the first bytes
+/// of payload, as a rule, which are then copied once more.
+const READ_AHEAD: usize = 2 * PART_HEADER_BYTES + size_of::<u64>() + PADDING_BYTES;
 
 /// The number of further bytes that are read ahead while messages are no longer than that. To copy them once more takes
 /// less time than two further system calls, for their number and for themselves.
@@ -200,15 +200,19 @@ impl DirectReceiver {
         if self.has_backlog { SHORT_IN_BACKLOG_BYTES } else { SHORT_BYTES }
     }
 
-    /// Begins the next part, if its whole header was read ahead. Returns whether there is a part, and the report in its
+    /// Begins the next part, if its whole header was read ahead, and its padding if there is one. Returns whether there is a part, and the report in its
     /// header. `None`: the header is not the peer's, and nothing behind it can be read.
     pub fn begin_part(&mut self, key: &JobKey, peer_pair: PeerPair) -> Option<(bool, Option<ReadReport>)> {
         let Some(header) = self.ahead().first_chunk::<PART_HEADER_BYTES>() else { return Some((false, None)) };
         // Neither a wrong header nor the bytes behind it count as taken.
-        let PartHeader { kind, lane, header, after, len, prefix_crc, report } =
-            parse_part_header(header, (self.number, self.taken), (key, peer_pair))?;
-        self.ahead_at += PART_HEADER_BYTES;
-        self.taken += PART_HEADER_BYTES as u64;
+        let PartHeader { kind, lane, header, after, len, prefix_crc, report, is_padded } =
+            wire::parse_part_header(header, (self.number, self.taken), (key, peer_pair))?;
+        let start = wire::part_start(is_padded);
+        if self.ahead().len() < start {
+            return Some((false, None));
+        }
+        self.ahead_at += start;
+        self.taken += start as u64;
         if kind != PartKind::Packet {
             self.expects_short = len <= self.short_max() as u64;
         }

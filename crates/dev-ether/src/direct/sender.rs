@@ -2,10 +2,13 @@
 //! and how many bytes the peer has, and decides when the connection is given up (P37 of docs/protocol.md).
 //!
 //! It keeps a copy of each direct packet (`order`) until the peer has it, whereas a zero-copy send borrows the
-//! program's memory. A position is a number of bytes behind the greeting. Used by `direct`; uses `wire` and `order`.
+//! program's memory. A position is a number of bytes behind the greeting. Used by `direct`; uses `wire`, `order` and
+//! `padding`.
 
 use super::order::{LinkOrder, UNCONFIRMED_MAX};
-use super::wire::{PART_HEADER_BYTES, PartHeader, PartKind, ReadReport, SenderControl, encode_part_header};
+use super::padding;
+use super::wire::{PADDING_BYTES, PART_HEADER_BYTES, PartHeader, PartKind, ReadReport, SenderControl};
+use super::wire::{encode_part_header, part_start};
 use hawser_base::{Lane, UserMem};
 use hawser_device::{Header, PREFIX_MAX};
 use hawser_link::Seq;
@@ -37,8 +40,8 @@ pub const RETAINED_MAX_BYTES: usize = 4 << 20;
 const FREE_BUFFERS_MAX: usize = 32;
 const FREE_BYTES_MAX: usize = REST_MAX_BYTES + PACKET_HEAD_MAX;
 
-/// The longest head of a direct packet: a part header, the prefix, and the part header of the rest.
-const PACKET_HEAD_MAX: usize = 2 * PART_HEADER_BYTES + PREFIX_MAX;
+/// The longest head of a direct packet: a part header, the prefix, and the part header of the rest with its padding.
+const PACKET_HEAD_MAX: usize = 2 * PART_HEADER_BYTES + PREFIX_MAX + PADDING_BYTES;
 
 /// A direct packet without payload, and the header of the rest of its message.
 #[derive(Clone, Copy, Debug)]
@@ -120,8 +123,14 @@ struct QueuedSend {
 }
 
 enum QueuedContent {
-    ZeroCopy { send: ZeroCopySend, header: [u8; PART_HEADER_BYTES] },
+    ZeroCopy { send: ZeroCopySend, head: ZeroCopyHead },
     Packet(RetainedPacket),
+}
+
+/// The bytes before those of a zero-copy send: the part header, and its padding.
+struct ZeroCopyHead {
+    bytes: [u8; PART_HEADER_BYTES + PADDING_BYTES],
+    len: usize,
 }
 
 /// A direct packet that the peer may not have yet.
@@ -130,18 +139,16 @@ struct RetainedPacket {
     header: Header,
     prefix_len: usize,
     rest_header: Header,
+    /// The place of the rest in `bytes`.
+    rest_start: usize,
     /// All bytes as they are written to the connection.
     bytes: Vec<u8>,
 }
 
 impl RetainedPacket {
-    /// Returns the number of bytes up to the end of the prefix, and up to the rest.
+    /// Returns the number of bytes up to the end of the prefix.
     fn prefix_end(&self) -> usize {
         PART_HEADER_BYTES + self.prefix_len
-    }
-
-    fn rest_start(&self) -> usize {
-        self.prefix_end() + PART_HEADER_BYTES
     }
 
     /// Returns what the peer lacks, of which the first `received` bytes were received.
@@ -149,9 +156,9 @@ impl RetainedPacket {
         let part = |header, order, bytes: &[u8]| ResentPart { lane: self.lane, header, order, bytes: bytes.to_vec() };
         let prefix = (received < self.prefix_end())
             .then(|| part(self.header, LinkOrder::Resent, &self.bytes[PART_HEADER_BYTES..self.prefix_end()]));
-        let rest_at = received.max(self.rest_start());
+        let rest_at = received.max(self.rest_start);
         let rest = (rest_at < self.bytes.len()).then(|| {
-            let header = self.rest_header.moved((rest_at - self.rest_start()) as u64);
+            let header = self.rest_header.moved((rest_at - self.rest_start) as u64);
             part(header, LinkOrder::Unordered, &self.bytes[rest_at..])
         });
         prefix.into_iter().chain(rest)
@@ -161,7 +168,7 @@ impl RetainedPacket {
 impl QueuedSend {
     fn len(&self) -> u64 {
         let len = match &self.content {
-            QueuedContent::ZeroCopy { send, .. } => PART_HEADER_BYTES + send.mem.len(),
+            QueuedContent::ZeroCopy { send, head } => head.len + send.mem.len(),
             QueuedContent::Packet(packet) => packet.bytes.len(),
         };
         len as u64
@@ -172,9 +179,9 @@ impl QueuedSend {
     }
 }
 
-/// The completion of a zero-copy send at position `start`, of which the peer has received all bytes before `received`.
-fn completion(send: &ZeroCopySend, start: u64, received: u64) -> ZeroCopyDone {
-    let payload_start = start + PART_HEADER_BYTES as u64;
+/// The completion of a zero-copy send whose payload begins at position `payload_start`, and of which the peer has
+/// received all bytes before `received`.
+fn completion(send: &ZeroCopySend, payload_start: u64, received: u64) -> ZeroCopyDone {
     let delivered = received.saturating_sub(payload_start).min(send.mem.len() as u64);
     ZeroCopyDone { lane: send.lane, ticket: send.ticket, delivered }
 }
@@ -206,6 +213,8 @@ pub struct DirectSender {
     free_buffers: Vec<Vec<u8>>,
     /// The parts of direct packets that are to go by link.
     resends: VecDeque<ResentPart>,
+    /// Whether a part is padded, by the number of bytes before it, and its memory (`padding::is_better`).
+    is_padded: fn(usize, &UserMem<'_>) -> bool,
 }
 
 impl DirectSender {
@@ -228,6 +237,7 @@ impl DirectSender {
             retained_bytes: 0,
             free_buffers: Vec::new(),
             resends: VecDeque::new(),
+            is_padded: padding::is_better,
         }
     }
 
@@ -294,10 +304,18 @@ impl DirectSender {
         debug_assert!(self.is_open() && !send.mem.is_empty());
         let (len, start) = (send.mem.len() as u64, self.end);
         let (kind, lane) = (PartKind::ZeroCopy, send.lane.0);
-        let part = PartHeader { kind, lane, header, after, len, prefix_crc: 0, report: None };
-        let part_header = encode_part_header(part, (self.number, start), tag_key);
-        self.push(QueuedContent::ZeroCopy { send, header: part_header }, now_ns);
+        let is_padded = (self.is_padded)(PART_HEADER_BYTES, &send.mem);
+        let part = PartHeader { kind, lane, header, after, len, prefix_crc: 0, report: None, is_padded };
+        let mut head = ZeroCopyHead { bytes: [0; PART_HEADER_BYTES + PADDING_BYTES], len: part_start(is_padded) };
+        head.bytes[..PART_HEADER_BYTES].copy_from_slice(&encode_part_header(part, (self.number, start), tag_key));
+        self.push(QueuedContent::ZeroCopy { send, head }, now_ns);
         self.begin_write();
+    }
+
+    /// Pads other parts than those for which it is better.
+    #[cfg(test)]
+    pub fn pad_by(&mut self, is_padded: fn(usize, &UserMem<'_>) -> bool) {
+        self.is_padded = is_padded;
     }
 
     fn push(&mut self, content: QueuedContent, now_ns: u64) {
@@ -319,19 +337,20 @@ impl DirectSender {
             && self.retained_bytes + rest_len <= RETAINED_MAX_BYTES
     }
 
-    /// Returns the bytes of a direct packet before the rest of its message, which has `rest_len` bytes. `after`: all
+    /// Returns the bytes of a direct packet before the rest of its message, which lies in `rest`. `after`: all
     /// messages of link before this number must be delivered before the packet. `report`: what this rank has read on
     /// the connection of the other direction.
     pub fn packet_head(
         &self,
         packet: &DirectPacket<'_>,
-        rest_len: usize,
+        rest: &UserMem<'_>,
         (after, report): (Option<Seq>, Option<ReadReport>),
         tag_key: (&JobKey, PeerPair),
     ) -> PacketHead {
-        debug_assert!(rest_len > 0 && !packet.prefix.is_empty());
+        debug_assert!(!rest.is_empty() && !packet.prefix.is_empty());
         let lane = packet.lane.0;
         let (prefix_at, rest_at) = (PART_HEADER_BYTES, PART_HEADER_BYTES + packet.prefix.len());
+        let is_padded = (self.is_padded)(rest_at + PART_HEADER_BYTES, rest);
         let first = PartHeader {
             kind: PartKind::Packet,
             lane,
@@ -340,21 +359,27 @@ impl DirectSender {
             len: packet.prefix.len() as u64,
             prefix_crc: frame::crc(packet.prefix),
             report,
+            is_padded: false,
         };
-        let rest = PartHeader {
+        let second = PartHeader {
             kind: PartKind::PacketRest,
             lane,
             header: packet.rest_header,
             after: None,
-            len: rest_len as u64,
+            len: rest.len() as u64,
             prefix_crc: 0,
             report: None,
+            is_padded,
         };
-        let mut head = PacketHead { bytes: [0; PACKET_HEAD_MAX], len: rest_at + PART_HEADER_BYTES };
+        let mut head = PacketHead { bytes: [0; PACKET_HEAD_MAX], len: rest_at + part_start(is_padded) };
         head.bytes[..prefix_at].copy_from_slice(&encode_part_header(first, (self.number, self.end), tag_key));
         head.bytes[prefix_at..rest_at].copy_from_slice(packet.prefix);
-        let rest_start = self.end + rest_at as u64;
-        head.bytes[rest_at..head.len].copy_from_slice(&encode_part_header(rest, (self.number, rest_start), tag_key));
+        let second_start = self.end + rest_at as u64;
+        head.bytes[rest_at..rest_at + PART_HEADER_BYTES].copy_from_slice(&encode_part_header(
+            second,
+            (self.number, second_start),
+            tag_key,
+        ));
         head
     }
 
@@ -375,7 +400,8 @@ impl DirectSender {
         self.retained_bytes += bytes.len();
         self.sent_packets += 1;
         let DirectPacket { lane, header, prefix, rest_header } = *packet;
-        let retained = RetainedPacket { lane, header, prefix_len: prefix.len(), rest_header, bytes };
+        let (prefix_len, rest_start) = (prefix.len(), head.len);
+        let retained = RetainedPacket { lane, header, prefix_len, rest_header, rest_start, bytes };
         self.push(QueuedContent::Packet(retained), now_ns);
         if sent > 0 {
             self.begin_write();
@@ -438,11 +464,11 @@ impl DirectSender {
     pub fn next_zero_copy(&self) -> Option<(&[u8], UserMem<'static>)> {
         let queued = self.unwritten().next()?;
         match &queued.content {
-            QueuedContent::ZeroCopy { send, header } => {
+            QueuedContent::ZeroCopy { send, head } => {
                 let done = (self.written - queued.start) as usize;
-                let sent_payload = done.saturating_sub(PART_HEADER_BYTES);
+                let sent_payload = done.saturating_sub(head.len);
                 let mem = send.mem.slice(sent_payload, send.mem.len() - sent_payload);
-                Some((&header[done.min(PART_HEADER_BYTES)..], mem))
+                Some((&head.bytes[done.min(head.len)..head.len], mem))
             }
             QueuedContent::Packet(_) => None,
         }
@@ -519,7 +545,9 @@ impl DirectSender {
             self.failures = 0;
             let Some(QueuedSend { content, start }) = self.queue.pop_front() else { break };
             match content {
-                QueuedContent::ZeroCopy { send, .. } => complete(completion(&send, start, self.acked)),
+                QueuedContent::ZeroCopy { send, head } => {
+                    complete(completion(&send, start + head.len as u64, self.acked));
+                }
                 QueuedContent::Packet(packet) => {
                     self.confirmed_packets += 1;
                     self.release(packet);
@@ -551,7 +579,9 @@ impl DirectSender {
         }
         while let Some(QueuedSend { content, start }) = self.queue.pop_front() {
             match content {
-                QueuedContent::ZeroCopy { send, .. } => complete(completion(&send, start, count)),
+                QueuedContent::ZeroCopy { send, head } => {
+                    complete(completion(&send, start + head.len as u64, count));
+                }
                 QueuedContent::Packet(packet) => {
                     self.resends.extend(packet.missing_parts(count.saturating_sub(start) as usize));
                     self.release(packet);

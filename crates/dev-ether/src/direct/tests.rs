@@ -8,7 +8,7 @@ use super::receiver::{DirectReceiver, MessagePart};
 use super::sender::{
     DirectPacket, DirectSender, REST_MAX_BYTES, RETAINED_MAX_BYTES, ResentPart, ZeroCopyDone, ZeroCopySend,
 };
-use super::wire::{PART_HEADER_BYTES, PartKind, ReadReport, ReceiverControl, SenderControl};
+use super::wire::{PADDING_BYTES, PART_HEADER_BYTES, PartKind, ReadReport, ReceiverControl, SenderControl};
 use hawser_base::{Lane, UserMem};
 use hawser_device::Header;
 use hawser_link::Seq;
@@ -109,11 +109,13 @@ impl World {
         let mut dice = Rng::new(seed);
         let content = |dice: &mut Rng| (0..1 + dice.below(LONGEST)).map(|_| dice.below(256) as u8).collect::<Vec<u8>>();
         let memory: Vec<Vec<u8>> = (0..MESSAGES).map(|_| content(&mut dice)).collect();
+        let mut sender = DirectSender::new();
+        sender.pad_by(World::pads);
         World {
             dice,
             key: JobKey::new([9; 16]),
             now_ns: 1,
-            sender: DirectSender::new(),
+            sender,
             receiver: DirectReceiver::new(),
             connections: Vec::new(),
             sending_on: None,
@@ -144,6 +146,11 @@ impl World {
         }
     }
 
+    /// Pads about half of the parts.
+    fn pads(_: usize, part: &UserMem<'_>) -> bool {
+        part.as_ptr().addr() / 16 % 2 == 0
+    }
+
     /// Returns the place of a packet that is sent now.
     fn next_place(&mut self) -> u64 {
         self.places += 1;
@@ -167,8 +174,9 @@ impl World {
         let header = Header::new(DIRECT_PACKET, 0, ticket as u32, 0);
         let rest_header = Header::new(BYTES, 0, ticket as u32, 0);
         let packet = DirectPacket { lane: Lane(0), header, prefix: &prefix, rest_header };
-        let head = self.sender.packet_head(&packet, rest_len, (Some(Seq(self.sent)), None), (&self.key, PEER_PAIR));
         let mut rest = self.memory[ticket].clone();
+        let view = UserMem::of_slice(&mut rest);
+        let head = self.sender.packet_head(&packet, &view, (Some(Seq(self.sent)), None), (&self.key, PEER_PAIR));
         let all = [head.bytes(), &rest].concat();
         // A packet that others follow is written later.
         let joins = self.sender.unwritten_bytes() > 0 || self.dice.one_in(2);
@@ -389,7 +397,7 @@ impl World {
     /// is a part; None if the header was refused.
     fn read_header(&mut self, at: usize, faults: bool) -> Option<bool> {
         let mut has_read = false;
-        if self.receiver.ahead().len() < PART_HEADER_BYTES {
+        if self.receiver.ahead().len() < PART_HEADER_BYTES + PADDING_BYTES {
             let arrived = &mut self.connections[at].arrived;
             let buffer = self.receiver.ahead_space();
             let count = self.dice.index(buffer.len() + 1).max(1).min(arrived.len());
@@ -635,7 +643,7 @@ fn the_memory_of_packets_is_limited_if_few_are_long() {
         let rest = UserMem::of_slice(&mut memory).slice(0, if number % 30 == 0 { REST_MAX_BYTES } else { 4000 });
         let packet =
             DirectPacket { lane: Lane(0), header: Header::default(), prefix: b"x", rest_header: Header::default() };
-        let head = sender.packet_head(&packet, rest.len(), (None, None), (&key, PEER_PAIR));
+        let head = sender.packet_head(&packet, &rest, (None, None), (&key, PEER_PAIR));
         let len = head.bytes().len() + rest.len();
         // The peer confirms one packet after the other, long after each was sent.
         while !sender.may_send_packet(rest.len()) || ends.len() >= 119 {

@@ -10,6 +10,13 @@ use hawser_link::frame::{JobKey, PeerPair};
 /// Bytes of a part header, which precedes each part of a message.
 pub const PART_HEADER_BYTES: usize = 40;
 
+/// Bytes between a padded part header and its part.
+pub const PADDING_BYTES: usize = 64;
+
+/// The bits of byte 24 of a part header.
+const IS_ORDERED: u8 = 1;
+const IS_PADDED: u8 = 2;
+
 /// The channel of link for control messages about direct connections: no lane has this number.
 pub const CHANNEL: u8 = 255;
 
@@ -101,6 +108,13 @@ pub struct PartHeader {
     pub prefix_crc: u32,
     /// The bytes that the sender of the part has read on the connection of the other direction.
     pub report: Option<ReadReport>,
+    /// Whether PADDING_BYTES bytes follow the header before the part, which nobody reads.
+    pub is_padded: bool,
+}
+
+/// The first byte of the part behind its header.
+pub fn part_start(is_padded: bool) -> usize {
+    PART_HEADER_BYTES + if is_padded { PADDING_BYTES } else { 0 }
 }
 
 /// Returns the tag of a part header at byte `start` of connection `number`.
@@ -117,7 +131,8 @@ pub fn encode_part_header(
     position: (u32, u64),
     tag_key: (&JobKey, PeerPair),
 ) -> [u8; PART_HEADER_BYTES] {
-    let PartHeader { kind, lane, header, after, len, prefix_crc, report } = part;
+    let PartHeader { kind, lane, header, after, len, prefix_crc, report, is_padded } = part;
+    let flags = if after.is_some() { IS_ORDERED } else { 0 } | if is_padded { IS_PADDED } else { 0 };
     let mut bytes = [0; PART_HEADER_BYTES];
     bytes[..2].copy_from_slice(&[header.kind(), lane]);
     bytes[2..4].copy_from_slice(&header.aux().to_le_bytes());
@@ -125,7 +140,7 @@ pub fn encode_part_header(
     bytes[8..12].copy_from_slice(&header.b().to_le_bytes());
     bytes[12..16].copy_from_slice(&after.map_or(0, |behind| behind.0).to_le_bytes());
     bytes[16..24].copy_from_slice(&(len | u64::from(prefix_crc) << 32).to_le_bytes());
-    bytes[24..26].copy_from_slice(&[u8::from(after.is_some()), kind as u8]);
+    bytes[24..26].copy_from_slice(&[flags, kind as u8]);
     bytes[26..32].copy_from_slice(&report.map_or([0; 6], ReadReport::encode));
     let tag = tag(&bytes, position, tag_key);
     bytes[32..].copy_from_slice(&tag);
@@ -145,14 +160,15 @@ pub fn parse_part_header(
         PartKind::ZeroCopy | PartKind::PacketRest => (u64::from(word(16)) | u64::from(word(20)) << 32, 0),
     };
     let is_possible = kind != PartKind::Packet || len <= PREFIX_MAX as u64;
-    let is_valid = bytes[24] <= 1 && len > 0 && len <= i64::MAX as u64 && is_possible;
+    let is_valid = bytes[24] <= (IS_ORDERED | IS_PADDED) && len > 0 && len <= i64::MAX as u64 && is_possible;
     if bytes[32..] != tag(bytes, position, tag_key) || !is_valid {
         return None;
     }
     let header = Header::new(bytes[0], u16::from_le_bytes([bytes[2], bytes[3]]), word(4), word(8));
-    let after = (bytes[24] == 1).then_some(Seq(word(12)));
+    let after = (bytes[24] & IS_ORDERED != 0).then_some(Seq(word(12)));
+    let is_padded = bytes[24] & IS_PADDED != 0;
     let report = ReadReport::decode([bytes[26], bytes[27], bytes[28], bytes[29], bytes[30], bytes[31]]);
-    Some(PartHeader { kind, lane: bytes[1], header, after, len, prefix_crc, report })
+    Some(PartHeader { kind, lane: bytes[1], header, after, len, prefix_crc, report, is_padded })
 }
 
 /// Converts a control message into a packet for link: the packet's header, and the count behind it.
@@ -204,7 +220,9 @@ mod tests {
         let header = Header::new(5, 6, 7, 8);
         let report = Some(ReadReport::new(7, 1 << 30));
         let rest = PartKind::PacketRest;
-        let part = PartHeader { kind: rest, lane: 3, header, after: Some(Seq(9)), len: 1 << 40, prefix_crc: 0, report };
+        let after = Some(Seq(9));
+        let part =
+            PartHeader { kind: rest, lane: 3, header, after, len: 1 << 40, prefix_crc: 0, report, is_padded: false };
         let bytes = encode_part_header(part, (4, 1000), (&key, PEER_PAIR));
         assert_eq!(parse_part_header(&bytes, (4, 1000), (&key, PEER_PAIR)), Some(part));
         assert_eq!(parse_part_header(&bytes, (5, 1000), (&key, PEER_PAIR)), None, "another connection");
@@ -221,6 +239,10 @@ mod tests {
         let packet = PartHeader { kind: PartKind::Packet, len: PREFIX_MAX as u64, prefix_crc: 1 << 31, ..part };
         assert_eq!(none(packet), Some(packet));
         assert_eq!(none(PartHeader { len: packet.len + 1, ..packet }), None, "a packet that is no prefix");
+        for (after, is_padded) in [(None, true), (Some(Seq(9)), true), (None, false)] {
+            let flagged = PartHeader { after, is_padded, ..part };
+            assert_eq!(none(flagged), Some(flagged));
+        }
     }
 
     /// A report states low bits alone; what is no news is ignored.
