@@ -5,13 +5,13 @@ STAGE := $(BUILD)/prefix
 # Cargo counts cores itself: it cannot have job slots of a make that runs several recipes at once.
 CARGO ?= env -u MAKEFLAGS cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-# RUST=FOLDER: the Rust in FOLDER/bin instead of the one in the PATH. Last comes the folder where rustup puts cargo, for
-# the run that has just installed it.
+# RUST=FOLDER: the Rust in FOLDER/bin instead of the one in the PATH. The folder where rustup puts cargo comes before the
+# distribution's: rustup is installed where the distribution's Rust is too old.
 ifneq ($(RUST),)
 override RUST := $(abspath $(RUST))
 endif
 export RUST
-export PATH := $(if $(RUST),$(RUST)/bin:)$(PATH):$(HOME)/.cargo/bin
+export PATH := $(if $(RUST),$(RUST)/bin:)$(HOME)/.cargo/bin:$(PATH)
 # The libraries and tools that are installed, and nothing else.
 PACKAGES := -p hawser-abi-std -p hawser-abi-mpich -p hawser-launch -p hawser-bench
 

@@ -27,6 +27,8 @@ mkdir -p "$tree$home" "$tree/usr/bin" "$tree/usr/share/man/man1" "$tree/usr/shar
 # The alternatives groups put links there.
 mkdir -p "$tree/usr/include/$triplet" "$tree/usr/lib/$triplet/pkgconfig"
 cp -a "$prefix/bin" "$prefix/lib" "$prefix/include" "$prefix/libexec" "$tree$home"
+# The prefix has the modes of whoever installed it.
+find "$tree" -type d -exec chmod 755 {} +
 
 # The alternatives groups have links to these files in other folders.
 sed -i "s|^prefix=.*|prefix=$home|" "$tree$home"/lib/pkgconfig/*.pc

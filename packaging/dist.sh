@@ -21,6 +21,6 @@ env -u MAKEFLAGS cargo vendor --locked --versioned-dirs vendor >.cargo/config.to
     { cat "$work/log" >&2; exit 1; }
 printf '\n[net]\noffline = true\n' >>.cargo/config.toml
 grep -q '^directory = "vendor"' .cargo/config.toml || { echo "dist.sh: cargo vendor has named no folder" >&2; exit 1; }
-XZ_OPT=-T0 tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner \
+XZ_OPT=${XZ_OPT:--T0} tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner \
     --mtime="@$(git -C "$root" log -1 --format=%ct)" -cJf "$out/$name.tar.xz" "$name"
 echo "$out/$name.tar.xz"

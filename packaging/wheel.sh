@@ -29,7 +29,7 @@ cp -a "$prefix/." "$data"
 # header includes the real one; a script is copied.
 stand_for() { # NAME FILE, in lib
     rm "$data/lib/$1"
-    cc -shared -nostdlib -o "$data/lib/$1" "-Wl,-soname,$1" -Wl,--no-as-needed -Wl,--build-id=none -Wl,-z,noexecstack \
+    ${CC:-cc} -shared -nostdlib -o "$data/lib/$1" "-Wl,-soname,$1" -Wl,--no-as-needed -Wl,--build-id=none -Wl,-z,noexecstack \
         -L "$data/lib" "-l:$2" '-Wl,-rpath,$ORIGIN' -Wl,--enable-new-dtags
 }
 stand_for libmpich.so.12 libmpi.so.12

@@ -80,8 +80,7 @@ elif ! is_new_enough; then
         echo "setup: Rust 1.$least or later is needed${found:+, $found is here}: installing it by rustup, for this user alone"
         curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal
     fi
-    # shellcheck disable=SC1091
-    . "$HOME/.cargo/env" 2>/dev/null || true
+    PATH=$HOME/.cargo/bin:$PATH
     if ! is_new_enough; then
         echo "setup: Rust 1.$least or later is needed${found:+, $found is here}: install it (https://rustup.rs, or the" \
             "packages of a newer release of your distribution), or name its folder by RUST=FOLDER" >&2

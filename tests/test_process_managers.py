@@ -1,5 +1,5 @@
-"""Programs on Hawser that other launchers start: MPICH's and Intel's Hydra (from PyPI) by PMI, and a server of PMI that goes
-wrong."""
+"""Programs on Hawser that other launchers start: MPICH's and Intel's Hydra (from PyPI) by PMI, Open MPI's prterun by PMIx,
+and servers that go wrong."""
 
 import contextlib
 import re
@@ -11,18 +11,31 @@ import pytest
 from harness import LONG, ROOT
 
 HYDRA = {"mpich": ROOT / "build/mpich/bin/mpiexec", "impi": ROOT / "build/imb/bin/mpiexec.hydra"}
+PRTERUN = ROOT / "build/openmpi/bin/prterun"
+# The words of a launcher's command line before `-n`: as root, and with more ranks than cores.
+WORDS = {"prterun": ["--allow-run-as-root", "--map-by", ":OVERSUBSCRIBE"]}
 IMB = ROOT / "build/imb/bin/IMB-MPI1"
 SOURCE = ROOT / "build/mpi4py-source"
 # Communicators, as the issues of other launchers have them.
 MODULES = ["comm", "comm_inter", "comm_topo", "cco_obj", "group"]
 
 
-@pytest.fixture(params=HYDRA)
-def hydra(request):
-    program = HYDRA[request.param]
+def installed(program):
     if not program.exists():
         pytest.skip(f"{program} is not there: scripts/e2e-tools.sh installs it")
     return program
+
+
+@pytest.fixture(params=HYDRA)
+def hydra(request):
+    return installed(HYDRA[request.param])
+
+
+@pytest.fixture(params=[*HYDRA, "prterun"])
+def launcher(request):
+    """The command line of a launcher, up to the number of ranks."""
+    program = PRTERUN if request.param == "prterun" else HYDRA[request.param]
+    return [installed(program), *WORDS.get(request.param, [])]
 
 
 def environment(session):
@@ -31,10 +44,10 @@ def environment(session):
 
 
 @pytest.fixture
-def start(session, hydra):
+def start(session, launcher):
     """start(n, program, ...): the job under that launcher."""
     def start(n, *words, timeout=60, **env):
-        return session.call([hydra, "-n", n, *words], environment(session) | env, timeout)
+        return session.call([*launcher, "-n", n, *words], environment(session) | env, timeout)
     return start
 
 
@@ -62,6 +75,9 @@ def test_several_programs(start, build):
 def test_imb(start):
     result = start(2, IMB, "PingPong", "-msglog", "0:12", "-iter", "20")
     assert result.code == 0 and re.search(r"^ +4096 ", result.out, re.MULTILINE), result
+    # The library is Hawser: Intel's own lies beside the program.
+    result = start(2, IMB, "PingPong", "-msglog", "0:1", "-iter", "20", HAWSER_PACKET="large")
+    assert result.code != 0 and "HAWSER_PACKET" in result.err, result
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -85,14 +101,34 @@ def test_a_rank_that_ends_badly_ends_the_job(start, build, how):
     assert result.code != 0 and result.err.count("hawser:") <= 1, result
 
 
-def test_two_hosts(make, session, hydra, build):
+def test_sessions_before_the_world(start, build):
+    """A rank may leave MPI and come back: what ends it then is a failure all the same."""
+    result = start(3, build("leaving.c"))
+    assert result.code == 0 and result.err == "", result
+    result = start(3, build("leaving.c"), "exit", timeout=30)
+    assert result.code != 0, result
+
+
+REMOTE = {
+    "prterun": ["--prefix", PRTERUN.parent.parent, "--prtemca", "plm_ssh_agent", "lab-rsh", "-x", "LD_LIBRARY_PATH", "--host"],
+    "hydra": ["-launcher", "ssh", "-launcher-exec", "lab-rsh", "-iface", "eth0", "-hosts"]}
+
+
+def test_two_hosts(make, session, launcher, build):
     """Each host's ranks share memory, and those of different hosts meet by the launcher's keys."""
     lab = make(hosts=2)
     names = ",".join(f"{host.name}:2" for host in lab.hosts)
-    words = [hydra, "-launcher", "ssh", "-launcher-exec", "lab-rsh", "-iface", "eth0", "-hosts", names, "-n", "4"]
+    is_prte = launcher[0] == PRTERUN
+    words = [PRTERUN, "--allow-run-as-root", *REMOTE["prterun"]] if is_prte else [*launcher, *REMOTE["hydra"]]
+    words += [names, "-n", "4"]
     env = environment(session)
     done = lab.hosts[0].run([*words, build("hello.c"), "say"], env=env)
     assert done.returncode == 0 and ranks(done.stdout) == [f"{rank} of 4" for rank in range(4)], done
+    # A rank that has left MPI and is back ends badly: the ranks of the other host end too.
+    done = lab.hosts[0].run([*words, build("leaving.c")], env=env, timeout=30)
+    assert done.returncode == 0, done
+    done = lab.hosts[0].run([*words, build("leaving.c"), "exit"], env=env, timeout=30)
+    assert done.returncode != 0, done
     # Other variables on one of the hosts: refused, in one line.
     shell = ["sh", "-c", 'case $(hostname) in node1) export HAWSER_PACKET=8k;; esac; exec "$0" say']
     done = lab.hosts[0].run([*words, *shell, build("hello.c")], env=env)
@@ -161,6 +197,9 @@ def test_a_server_that_goes_wrong(session, build, case):
 
 
 @pytest.mark.parametrize("env, named", [
+    ({"PMI_ID": "0", "PMI_PORT": "here:1"}, "mpiexec without -pmi-port"),
+    ({"PMIX_NAMESPACE": "job", "PMIX_RANK": "0", "HAWSER_PMIX_LIBRARY": "/no/libpmix.so"}, "HAWSER_PMIX_LIBRARY=/no/libpmix.so"),
+    ({"PMIX_RANK": "0"}, "PMIX_NAMESPACE is not set"),
     ({"PMI_FD": "77", "PMI_RANK": "0", "PMI_SIZE": "2"}, "Bad file descriptor"),
     ({"PMI_FD": "1", "PMI_SIZE": "2"}, "PMI_RANK is not set"),
     ({"PMI_FD": "1", "PMI_RANK": "5", "PMI_SIZE": "2"}, 'PMI_RANK is "5"'),
@@ -168,18 +207,40 @@ def test_a_server_that_goes_wrong(session, build, case):
 ])
 def test_half_an_environment_is_refused(session, build, env, named):
     result = session.call([build("hello.c")], env, timeout=10)
-    assert result.code != 0 and named in result.err and "unset PMI" in result.err, result
+    assert result.code != 0 and named in result.err and result.err.count("\n") == 1, result
+    assert "unset PMI" in result.err or "HAWSER_PMIX_LIBRARY" in env, result
 
 
-def test_our_mpiexec_below_another_launcher(session, hydra, build):
+def test_a_job_of_one_needs_no_server(session, build):
+    """Another program of a script that Hydra has started has used the connection."""
+    result = session.call([build("hello.c"), "say"], {"PMI_FD": "77", "PMI_RANK": "0", "PMI_SIZE": "1"})
+    assert result.code == 0 and ranks(result.out) == ["0 of 1"], result
+
+
+def test_another_launcher_below_ours(session, launcher, build):
+    """A rank of ours that starts a job by another launcher does not hide that job's own server."""
+    words = [*launcher, "-n", "3", build("hello.c"), "say"]
+    result = session.call([session.prefix / "bin/mpiexec", "-n", "1", *words], environment(session))
+    assert result.code == 0 and ranks(result.out) == ["0 of 3", "1 of 3", "2 of 3"], result
+
+
+def test_a_server_of_pmix_that_is_gone(session, build):
+    """The variables of a job that has ended."""
+    script = f'{installed(PRTERUN)} {" ".join(WORDS["prterun"])} -n 1 env | grep ^PMIX_ >env; env $(cat env) "$0"'
+    env = environment(session) | {"HAWSER_PMIX_LIBRARY": str(PRTERUN.parent.parent / "lib/openmpi/libpmix.so.2")}
+    result = session.call(["sh", "-c", script, build("hello.c")], env, timeout=30)
+    assert result.code != 0 and "does not answer by PMIx" in result.err, result
+
+
+def test_our_mpiexec_below_another_launcher(session, launcher, build):
     """A script that the other launcher has started may start jobs of its own by our mpiexec."""
-    result = session.call([hydra, "-n", "1", session.prefix / "bin/mpiexec", "-n", "3", build("hello.c"), "say"])
+    result = session.call([*launcher, "-n", "1", session.prefix / "bin/mpiexec", "-n", "3", build("hello.c"), "say"])
     assert result.code == 0 and ranks(result.out) == ["0 of 3", "1 of 3", "2 of 3"], result
 
 
 @pytest.mark.skipif(not LONG, reason="takes minutes: scripts/check-long.sh")
 @pytest.mark.timeout(900)
-def test_a_thousand_starts(session, hydra, build):
+def test_a_thousand_starts(session, launcher, build):
     for _ in range(1000):
-        result = session.call([hydra, "-n", "2", build("hello.c"), "say"], environment(session))
+        result = session.call([*launcher, "-n", "2", build("hello.c"), "say"], environment(session))
         assert result.code == 0 and ranks(result.out) == ["0 of 2", "1 of 2"], result

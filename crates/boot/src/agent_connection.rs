@@ -7,6 +7,7 @@
 
 use crate::bootstrap::{Bootstrap, Identity, Notification};
 use crate::job_settings::JobSettings;
+use crate::pmix::PmixConnection;
 use crate::protocol::{
     ADDRESS_VARIABLE, AgentAddress, AgentMessage, BOOTSTRAP_FILE_VARIABLE, LOST_RANK, MESSAGE_MAX,
     PROGRAM_SIZE_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE, VERSION, Welcome,
@@ -55,16 +56,13 @@ pub fn abort_job(code: i32, text: &str) {
         }
         _ => {}
     }
-    match attach() {
-        Ok(world) if !world.is_alone() => world.abort(code, text),
-        Ok(_) => {}
-        Err(_) if std::env::var_os(pmi::FD_VARIABLE).is_some() => {
-            // The text comes first, because the launcher may kill this process at once.
-            eprintln!("hawser: {text}");
-            pmi::abort_job(|variable| std::env::var(variable).ok(), exit_code(code));
-            host::exit_now(exit_code(code))
-        }
-        Err(_) => {}
+    if pmi::abort_job(|variable| std::env::var(variable).ok(), exit_code(code), text) {
+        host::exit_now(exit_code(code))
+    }
+    if let Ok(world) = attach()
+        && !world.is_alone()
+    {
+        world.abort(code, text)
     }
 }
 
@@ -83,13 +81,16 @@ pub fn attach_with_settings(settings: &JobSettings) -> Result<AgentConnection> {
 
 /// The number of ranks that run this program; None if it is not known before `attach`.
 pub fn program_size_before() -> Option<u32> {
+    if std::env::var_os(BOOTSTRAP_FILE_VARIABLE).is_some() && std::env::var_os(ADDRESS_VARIABLE).is_none() {
+        return std::env::var(SIZE_VARIABLE).ok()?.parse().ok();
+    }
+    if std::env::var_os(pmi::FD_VARIABLE).is_some() {
+        return std::env::var(pmi::SIZE_VARIABLE).ok()?.parse().ok();
+    }
+    if PmixConnection::is_named(|variable| std::env::var(variable).ok()) {
+        return None;
+    }
     if std::env::var_os(ADDRESS_VARIABLE).is_none() {
-        if std::env::var_os(BOOTSTRAP_FILE_VARIABLE).is_some() {
-            return std::env::var(SIZE_VARIABLE).ok()?.parse().ok();
-        }
-        if std::env::var_os(pmi::FD_VARIABLE).is_some() {
-            return std::env::var(pmi::SIZE_VARIABLE).ok()?.parse().ok();
-        }
         // If the process is below an agent but has lost its variables, only the agent knows the number.
         let is_alone = std::env::var_os(RANK_VARIABLE).is_some() || ancestors::nearest_agent().is_none();
         return is_alone.then_some(1);

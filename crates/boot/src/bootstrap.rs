@@ -1,4 +1,4 @@
-//! The interface (`Bootstrap`) between a process and its launcher: all requests of a process, in seven functions, and
+//! The interface (`Bootstrap`) between a process and its launcher: all requests of a process, in a few functions, and
 //! the list of the processes that were started with it (`world`).
 //!
 //! `host::launched` implements it by the connection to our agent, `host::process_manager` by the server of another
@@ -94,9 +94,6 @@ pub trait Bootstrap: Send + Sync {
 
     /// Sends `notification`, from any thread and without waiting; returns whether it was sent.
     fn notify(&self, notification: Notification) -> bool;
-
-    /// Called last by a rank that leaves MPI, when it waits for no peer any more. May wait for the launcher.
-    fn end_leave(&self) {}
 
     /// Ends the whole job with `code`, from a forked child too. `text`, one line with the cause, is printed once,
     /// with rank and host.

@@ -23,14 +23,25 @@ const fn launcher(size: &'static str, rank: &'static str, name: &'static str) ->
 
 /// The launchers, with the variables that their documentation names. Slurm's SLURM_PROCID is not among them, because
 /// a batch script has it without being a step; the shell of salloc has SLURM_STEP_NUM_TASKS=1.
-const LAUNCHERS: [ForeignLauncher; 9] = [
+const LAUNCHERS: [ForeignLauncher; 10] = [
     launcher("PMI_SIZE", "PMI_RANK", "a PMI launcher whose server cannot be reached (PMI_FD is not set)"),
+    ForeignLauncher {
+        size: None,
+        instead: "mpiexec without -pmi-port or ",
+        ..launcher("", "PMI_ID", "a PMI launcher that listens at a port (mpiexec -pmi-port)")
+    },
     launcher("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "Open MPI's mpirun"),
-    ForeignLauncher { instead: "srun --mpi=pmi2 or ", ..launcher("SLURM_STEP_NUM_TASKS", "", "Slurm's srun") },
+    ForeignLauncher {
+        instead: "srun --mpi=pmi2, srun --mpi=pmix or ",
+        ..launcher("SLURM_STEP_NUM_TASKS", "", "Slurm's srun")
+    },
     launcher("FLUX_JOB_SIZE", "FLUX_TASK_RANK", "Flux"),
     launcher("JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_RANK", "IBM's jsrun"),
     launcher("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "MVAPICH's mpirun_rsh"),
-    ForeignLauncher { size: None, ..launcher("", "PMIX_RANK", "a PMIx launcher (prterun, srun --mpi=pmix)") },
+    ForeignLauncher {
+        size: None,
+        ..launcher("", "PMIX_RANK", "a PMIx launcher whose server cannot be reached (PMIX_NAMESPACE is not set)")
+    },
     ForeignLauncher { size: None, ..launcher("", "PALS_RANKID", "HPE's PALS (aprun, mpiexec)") },
     ForeignLauncher { size: None, ..launcher("", "ALPS_APP_PE", "Cray's aprun") },
 ];

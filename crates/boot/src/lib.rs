@@ -2,7 +2,7 @@
 //! which the process needs before it can be a rank.
 //!
 //! The interface is a trait (`bootstrap`), which `host` implements: by a connection to our launcher's agent
-//! (`agent_connection`), by another launcher's server (`pmi`), or by a bootstrap file. Without any of them the process
+//! (`agent_connection`), by another launcher's server (`launcher_server`), or by a bootstrap file. Without any of them the process
 //! is alone. Proof of a foreign launcher without such a server is an error (`foreign_launcher`): otherwise its N
 //! processes would silently run as N jobs of one process. A process that has lost its environment finds our agent by
 //! its ancestors (`ancestors`). The segment comes with the agent's reply; its layout is in `job`. The job-wide settings
@@ -17,8 +17,10 @@ pub mod bootstrap;
 pub mod foreign_launcher;
 pub mod hosts;
 pub mod job_settings;
+pub mod launcher_server;
 pub mod loaded_mpi;
 pub mod pmi;
+pub mod pmix;
 pub mod protocol;
 
 pub use agent_connection::{AgentConnection, attach, attach_with_settings, keep_for_abort};

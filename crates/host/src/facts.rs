@@ -1,5 +1,5 @@
 //! Measurements of the host, which its first process makes before ranks join. They take about two milliseconds. Uses
-//! `os`; used by `manual_start` and by `launch`'s agent, which publish the figures in the segment.
+//! `os`; used by `gathering` and by `launch`'s agent, which publish the figures in the segment.
 
 use hawser_job::{HostFacts, ProcessVm};
 use hawser_os::copy_timing::{self, CopyTimes, MESSAGE_BYTES};

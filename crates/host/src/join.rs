@@ -6,9 +6,8 @@ use crate::manual_start::{self, ManualStart};
 use crate::process_manager;
 use hawser_base::Result;
 use hawser_boot::job_settings::JobSettings;
-use hawser_boot::pmi::PmiPlace;
 use hawser_boot::protocol::ADDRESS_VARIABLE;
-use hawser_boot::{AgentConnection, Bootstrap};
+use hawser_boot::{AgentConnection, Bootstrap, launcher_server, loaded_mpi};
 use hawser_job::Segment;
 use std::sync::Arc;
 
@@ -28,11 +27,11 @@ pub fn join(settings: &JobSettings) -> Result<Joined> {
     if let Some(manual) = ManualStart::from_environment(environment)? {
         return manual_start::join(&manual, settings);
     }
-    // Our own launcher removes PMI_FD for its ranks, and what a rank starts by another launcher has both.
-    if environment(ADDRESS_VARIABLE).is_none()
-        && let Some(place) = PmiPlace::from_environment(environment)?
-    {
-        return process_manager::join(place, settings);
+    // Our own launcher removes the variables of other launchers for its ranks: what has both was started by another
+    // launcher below a rank of ours.
+    loaded_mpi::refuse_second_mpi(join as *const () as usize)?;
+    if let Some(server) = launcher_server::connect(environment)? {
+        return process_manager::join(server, settings);
     }
     let mut world = hawser_boot::attach_with_settings(settings)?;
     let prints_warnings = world.is_alone() && environment(ADDRESS_VARIABLE).is_none();

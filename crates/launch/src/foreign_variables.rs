@@ -9,8 +9,7 @@ use crate::hosts::{self, HostEntry, Launcher, LauncherKind};
 use std::path::Path;
 
 /// The variables for each purpose: Hydra's, those of Intel MPI, those of Open MPI up to version 4 and from version 5
-/// on.
-/// The first one that is set counts.
+/// on. The first one that is set counts.
 const HOST_FILES: [&str; 4] =
     ["HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE", "OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"];
 const KINDS: [&str; 3] = ["HYDRA_LAUNCHER", "HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP"];
@@ -22,7 +21,7 @@ const COMMANDS: [&str; 6] = [
     "OMPI_MCA_plm_ssh_agent",
     "PRTE_MCA_plm_ssh_agent",
 ];
-/// Hydra's documentation names the first one, and its code reads the second one.
+/// Hydra reads the first one, and its older versions the second one.
 const ARGUMENTS: [&str; 6] = [
     "HYDRA_LAUNCHER_EXTRA_ARGS",
     "HYDRA_LAUNCH_EXTRA_ARGS",
@@ -45,26 +44,30 @@ pub type NamedHosts = (Vec<HostEntry>, &'static str);
 
 /// The hosts in the file that a variable names; None if no variable names one. The error is one line for the user.
 pub fn hosts(environment: Environment) -> Result<Option<NamedHosts>, String> {
-    let Some((name, file)) = first(environment, &HOST_FILES) else { return Ok(None) };
+    // Open MPI and PRRTE take "none" for no file.
+    let is_none = |name: &str, file: &str| name.contains("_MCA_") && file.trim() == "none";
+    let set = first(environment, &HOST_FILES).filter(|(name, file)| !is_none(name, file));
+    let Some((name, file)) = set else { return Ok(None) };
     match hosts::read(Path::new(file.trim())) {
         Ok(hosts) => Ok(Some((hosts, name))),
         Err(why) => Err(format!("{name}: {why}; correct the file, unset {name}, or name hosts by -hosts or -f")),
     }
 }
 
-/// Completes `launcher`, unless the command line has named a remote shell (`is_named`). It is an error, one line for
-/// the user, if a variable names a kind that there is not and the hosts are those of a variable (`are_hosts_foreign`):
-/// where the user names hosts, what a site sets for another launcher does not count.
+/// Completes `launcher`: its remote shell, unless the command line has named one (`is_named`), and the arguments of ssh.
+/// It is an error, one line for the user, if a variable names a kind that there is not and the hosts are those of a
+/// variable (`are_hosts_foreign`): where the user names hosts, what a site sets for another launcher does not count, nor
+/// do the command and the arguments that belong to it.
 pub fn complete(
     environment: Environment,
     launcher: &mut Launcher,
     is_named: bool,
     are_hosts_foreign: bool,
 ) -> Result<(), String> {
-    if is_named {
+    if is_named && (launcher.exec.is_some() || launcher.kind != LauncherKind::Ssh) {
         return Ok(());
     }
-    if let Some((name, kind)) = first(environment, &KINDS) {
+    if let Some((name, kind)) = first(environment, &KINDS).filter(|_| !is_named) {
         match LauncherKind::parse(kind.trim()) {
             Some(kind) => launcher.kind = kind,
             None if are_hosts_foreign => {
@@ -73,10 +76,12 @@ pub fn complete(
                      --launcher or --launcher-exec"
                 ));
             }
-            None => {}
+            None => return Ok(()),
         }
     }
-    launcher.exec = first(environment, &COMMANDS).and_then(|(_, commands)| command(&commands));
+    if !is_named {
+        launcher.exec = first(environment, &COMMANDS).and_then(|(_, commands)| command(&commands));
+    }
     if let Some((_, arguments)) = first(environment, &ARGUMENTS) {
         launcher.arguments = arguments.split_whitespace().map(str::to_owned).collect();
     }
@@ -124,6 +129,7 @@ mod tests {
         let why = hosts(&with(&[("HYDRA_HOST_FILE", &name)])).unwrap_err();
         assert!(why.starts_with("HYDRA_HOST_FILE: the host file ") && why.contains("cannot be read"), "{why}");
         assert_eq!(hosts(&with(&[("HYDRA_HOST_FILE", " ")])), Ok(None));
+        assert_eq!(hosts(&with(&[(HOST_FILES[2], "none")])), Ok(None));
     }
 
     #[test]
@@ -148,6 +154,9 @@ mod tests {
         let set = [("HYDRA_LAUNCHER_EXEC", "a"), ("HYDRA_LAUNCHER", "rsh")];
         let given = Launcher { exec: Some("b".into()), ..Launcher::default() };
         assert_eq!(completed(&set, given.clone()).unwrap(), given);
+        let mut ssh = Launcher::default();
+        complete(&with(&[set[0], (ARGUMENTS[0], "-v")]), &mut ssh, true, true).unwrap();
+        assert_eq!(ssh, Launcher { arguments: vec!["-v".into()], ..Launcher::default() }, "--launcher ssh");
         let rsh = Launcher { kind: LauncherKind::Rsh, ..Launcher::default() };
         assert_eq!(completed(&set, rsh.clone()).unwrap(), rsh);
     }
@@ -159,7 +168,9 @@ mod tests {
             let why = completed(&[(variable, "ll")], Launcher::default()).unwrap_err();
             assert!(why.starts_with(&format!("{variable}=ll is not supported")), "{why}");
             let mut launcher = Launcher::default();
-            complete(&with(&[(variable, "slurm")]), &mut launcher, false, false).unwrap();
+            // Slurm sets these in allocations, for MPICH's mpiexec.
+            let set = [(variable, "slurm"), (ARGUMENTS[0], "--external-launcher"), (COMMANDS[2], "srun")];
+            complete(&with(&set), &mut launcher, false, false).unwrap();
             assert_eq!(launcher, Launcher::default(), "the command line names the hosts");
         }
     }

@@ -161,7 +161,6 @@ fn leave_job(process: &'static Process, call: &'static str, condition: LeaveCond
     // A peer that leaves waits for the acknowledgements that this rank owes to it, so they are sent now.
     process.fabric().before_sleep();
     wait_for_acks(process, call, condition);
-    process.job().end_leave();
 }
 
 /// Waits until everything that this rank sent has arrived (`LeaveCondition::AllSent`), or until all ranks have left

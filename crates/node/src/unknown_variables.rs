@@ -30,6 +30,7 @@ const OTHERS: [&[&str]; 3] = [
         "TUNED",
         "RENDEZVOUS",
         "RENDEZVOUS_S",
+        "PMIX_LIBRARY",
     ],
     &[
         "CC",

@@ -14,12 +14,12 @@ pub struct InheritedStream {
 }
 
 impl InheritedStream {
-    /// Copies the descriptor `number`. It is an error if it is not open, or no socket.
+    /// Copies the descriptor `number`. It is an error if it is not open, or no stream socket of this host: a program may
+    /// have closed the one that was opened for it, and have another file under the number.
     pub fn open(number: i32) -> io::Result<InheritedStream> {
-        let (mut kind, mut len) = (0i32, size_of::<i32>() as libc::socklen_t);
-        let place = (&raw mut kind).cast();
-        // SAFETY: valid places for the result and its length; a number that is no socket is an error.
-        checked(unsafe { libc::getsockopt(number, libc::SOL_SOCKET, libc::SO_TYPE, place, &raw mut len) })?;
+        if option(number, libc::SO_DOMAIN)? != libc::AF_UNIX || option(number, libc::SO_TYPE)? != libc::SOCK_STREAM {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "this is another socket"));
+        }
         // SAFETY: plain numbers; gives a new descriptor or -1.
         let copy = checked(unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 0) })?;
         // SAFETY: the descriptor is new and nobody else's.
@@ -52,6 +52,14 @@ impl InheritedStream {
     }
 }
 
+/// An option of the socket `number`; an error if it is none.
+fn option(number: i32, name: i32) -> io::Result<i32> {
+    let (mut value, mut len) = (0i32, size_of::<i32>() as libc::socklen_t);
+    // SAFETY: valid places for the result and its length; a number that is no socket is an error.
+    checked(unsafe { libc::getsockopt(number, libc::SOL_SOCKET, name, (&raw mut value).cast(), &raw mut len) })?;
+    Ok(value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,5 +87,9 @@ mod tests {
         assert!(InheritedStream::open(-1).is_err() && InheritedStream::open(1_000_000).is_err());
         let file = std::fs::File::open("/dev/null").unwrap();
         assert!(InheritedStream::open(file.as_raw_fd()).is_err());
+        let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        assert!(InheritedStream::open(tcp.as_raw_fd()).is_err());
+        let (datagrams, _) = std::os::unix::net::UnixDatagram::pair().unwrap();
+        assert!(InheritedStream::open(datagrams.as_raw_fd()).is_err());
     }
 }

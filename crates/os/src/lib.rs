@@ -5,6 +5,7 @@
 //! `netns` and `veth_pair` for benchmarks and tests. Errors are `io::Error`s whose text names the operation. Used
 //! by all higher layers; uses `base`.
 
+pub mod at_exit;
 pub mod bpf;
 pub mod cgroup;
 pub mod clock;
@@ -35,6 +36,7 @@ pub mod packet;
 pub mod packet_ring;
 pub mod pidfd;
 pub mod pipe;
+pub mod pmix;
 mod poll;
 pub mod process_tree;
 pub mod process_vm;

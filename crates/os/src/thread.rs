@@ -1,6 +1,6 @@
 //! A thread of the library in the application's process: it gets no signals, which are for the application's threads.
 //!
-//! Used by `p2p::progress_thread`.
+//! Used by `p2p::progress_thread`, `boot::pmix`, `host::peer_monitor` and `host::process_manager`.
 
 use std::io;
 use std::mem::MaybeUninit;

@@ -3,16 +3,18 @@
 //!
 //! The launcher has opened a connection to its server and named it by PMI_FD. The client asks the server for the
 //! process's place, puts texts under keys, and gets those of others once all processes have passed a fence. It starts
-//! no process, and every wait for a reply has a limit. Used by `host::process_manager`; uses `message` and `node_map`.
+//! no process, and every wait for a reply has a limit. Used by `launcher_server`; uses `message` and `node_map`.
 
 pub mod message;
 pub mod node_map;
 
-use hawser_base::{Class, Error, Result};
+use crate::launcher_server::{JobPlace, LauncherServer};
+use hawser_base::{Class, Error, Result, hex};
 use hawser_os::clock;
 use hawser_os::inherited::InheritedStream;
 use message::{MESSAGE_MAX, Message};
 use std::io::{self, ErrorKind};
+use std::time::Duration;
 
 /// The variables that the launcher sets: the number of the connection's descriptor, and this process's place.
 pub const FD_VARIABLE: &str = "PMI_FD";
@@ -26,6 +28,9 @@ const MAPPING_KEY: &str = "PMI_process_mapping";
 const REPLY_TIMEOUT_MS: u64 = 10_000;
 /// The time, in ms, that a process waits for the reply to its last request.
 const FINALIZE_TIMEOUT_MS: u64 = 1000;
+/// The time for which the launcher passes on what a process has printed before it is asked to end the job. Hydra does not
+/// wait for output: in two of six jobs on two hosts the cause was lost.
+const TEXT_TIME: Duration = Duration::from_millis(100);
 /// The least that a server's values must hold: a secret, and the parts of a longer text.
 const VALUE_LEAST: usize = 64;
 /// The longest line of a server that is read: longer than any value that a server keeps.
@@ -42,16 +47,19 @@ pub struct PmiPlace {
 }
 
 /// Asks the launcher that the environment names to end the job with `code`, for a process that has not become a rank.
-/// Has no effect if the environment names none.
-pub fn abort_job(environment: impl Fn(&str) -> Option<String>, code: i32) {
-    if let Ok(Some(place)) = PmiPlace::from_environment(environment)
-        && let Ok(stream) = InheritedStream::open(place.fd)
-    {
-        send_abort(&stream, code);
-    }
+/// Prints `text` before, because the launcher may kill this process at once. Returns false, without effect, if the
+/// environment names none.
+pub fn abort_job(environment: impl Fn(&str) -> Option<String>, code: i32, text: &str) -> bool {
+    let Ok(Some(place)) = PmiPlace::from_environment(environment) else { return false };
+    let Ok(stream) = InheritedStream::open(place.fd) else { return false };
+    eprintln!("hawser: {text}");
+    send_abort(&stream, code);
+    true
 }
 
+/// Asks for the end of the job, TEXT_TIME after what this process may have printed.
 fn send_abort(stream: &InheritedStream, code: i32) {
+    std::thread::sleep(TEXT_TIME);
     if let Some(line) = Message::new("abort").with("exitcode", &code.to_string()).encode() {
         // If the launcher is gone, it has ended the job.
         let _ = stream.send(&line);
@@ -63,15 +71,10 @@ pub struct PmiConnection {
     stream: InheritedStream,
     /// The bytes that have arrived behind the last reply.
     received: Vec<u8>,
-    /// The name of the job's keys, which names the job too.
-    pub job_name: String,
+    /// The name of the job's keys names the job.
+    place: JobPlace,
     /// The longest value, in bytes.
-    pub value_max: usize,
-    pub rank: u32,
-    pub size: u32,
-    /// The number of this process's program (MPI_APPNUM), and MPI_UNIVERSE_SIZE, if the launcher gives them.
-    pub appnum: Option<u32>,
-    pub universe_size: Option<u32>,
+    value_max: usize,
 }
 
 impl PmiPlace {
@@ -87,6 +90,11 @@ impl PmiPlace {
         let size = number(SIZE_VARIABLE, 1, i64::from(u32::MAX))?;
         let rank = number(RANK_VARIABLE, 0, size - 1)?;
         Ok(Some(PmiPlace { fd: fd as i32, rank: rank as u32, size: size as u32 }))
+    }
+
+    /// Whether the descriptor is open, and a connection of this host.
+    pub fn is_open(&self) -> bool {
+        InheritedStream::open(self.fd).is_ok()
     }
 }
 
@@ -126,9 +134,8 @@ impl PmiConnection {
         let stream =
             InheritedStream::open(place.fd).map_err(|error| failed(FD_VARIABLE, &format!("{}: {error}", place.fd)))?;
         let PmiPlace { rank, size, .. } = place;
-        let (received, job_name, value_max) = (Vec::new(), String::new(), 0);
-        let (appnum, universe_size) = (None, None);
-        let mut pmi = PmiConnection { stream, received, job_name, value_max, rank, size, appnum, universe_size };
+        let place = JobPlace { rank, size, ..JobPlace::default() };
+        let mut pmi = PmiConnection { stream, received: Vec::new(), place, value_max: 0 };
         let version = Message::new("init").with("pmi_version", "1").with("pmi_subversion", "1");
         pmi.request(&version, "response_to_init", REPLY_TIMEOUT_MS)?;
         let maxes = pmi.request(&Message::new("get_maxes"), "maxes", REPLY_TIMEOUT_MS)?;
@@ -136,67 +143,40 @@ impl PmiConnection {
         let universe = pmi.request(&Message::new("get_universe_size"), "universe_size", REPLY_TIMEOUT_MS)?;
         let name = pmi.request(&Message::new("get_my_kvsname"), "my_kvsname", REPLY_TIMEOUT_MS)?;
         let number = |message: &Message, word| message.number(word).and_then(|number| u32::try_from(number).ok());
-        (pmi.appnum, pmi.universe_size) = (number(&appnum, "appnum"), number(&universe, "size"));
-        pmi.job_name = name.value("kvsname").unwrap_or_default().to_owned();
+        (pmi.place.appnum, pmi.place.universe_size) = (number(&appnum, "appnum"), number(&universe, "size"));
+        pmi.place.job_name = name.value("kvsname").unwrap_or_default().to_owned();
         let key_max = number(&maxes, "keylen_max").unwrap_or(0) as usize;
-        let space = MESSAGE_MAX.saturating_sub(PUT_BYTES + pmi.job_name.len() + key_max);
+        let space = MESSAGE_MAX.saturating_sub(PUT_BYTES + pmi.place.job_name.len() + key_max);
         pmi.value_max = space.min(number(&maxes, "vallen_max").unwrap_or(0) as usize);
-        match pmi.job_name.is_empty() || pmi.value_max < VALUE_LEAST {
+        match pmi.place.job_name.is_empty() || pmi.value_max < VALUE_LEAST {
             true => Err(refused("get_maxes", "its keys and values are too short")),
             false => Ok(pmi),
         }
     }
 
-    /// The number of the node of each rank; None if the server does not say it.
-    pub fn nodes(&mut self) -> Result<Option<Vec<u32>>> {
-        let size = self.size;
-        Ok(self.get(MAPPING_KEY)?.and_then(|text| node_map::parse(&text, size)))
-    }
-
-    /// Puts `value`, at most `value_max` bytes without spaces, under `key`, for every process of the job. A key is put
-    /// once.
-    pub fn put(&mut self, key: &str, value: &str) -> Result<()> {
-        let request = Message::new("put").with("kvsname", &self.job_name).with("key", key).with("value", value);
+    /// Puts `value`, at most `value_max` bytes without spaces, under `key`.
+    fn put_text(&mut self, key: &str, value: &str) -> Result<()> {
+        let request = Message::new("put").with("kvsname", &self.place.job_name).with("key", key).with("value", value);
         self.request(&request, "put_result", REPLY_TIMEOUT_MS).map(drop)
     }
 
     /// The value under `key`, which was put before the last fence or by the launcher; None if there is none.
-    pub fn get(&mut self, key: &str) -> Result<Option<String>> {
-        let request = Message::new("get").with("kvsname", &self.job_name).with("key", key);
+    fn get_text(&mut self, key: &str) -> Result<Option<String>> {
+        let request = Message::new("get").with("kvsname", &self.place.job_name).with("key", key);
         let reply = self.exchange(&request, REPLY_TIMEOUT_MS).and_then(|reply| expect(reply, "get_result"));
         let reply = reply.map_err(|error| failed(&format!("get {key}"), &error.to_string()))?;
-        let is_found = reply.number("rc").is_none_or(|code| code == 0) && reply.value("found") != Some("FALSE");
+        let is_found = matches!(return_code(&reply), Ok(0)) && reply.value("found") != Some("FALSE");
         Ok(reply.value("value").filter(|_| is_found).map(str::to_owned))
     }
 
-    /// Waits until all processes of the job are in this fence, at most `limit_s`.
-    pub fn fence(&mut self, limit_s: u64) -> Result<()> {
-        let reply = self.exchange(&Message::new("barrier_in"), limit_s.saturating_mul(1000));
-        match reply.and_then(|reply| expect(reply, "barrier_out")) {
-            Ok(reply) => check("barrier_in", reply).map(drop),
-            Err(error) if error.kind() == ErrorKind::TimedOut => {
-                let text = format!(
-                    "not all {} processes of the job have called MPI_Init within {limit_s} s; each must be a program \
-                     that runs on Hawser: start all again, or increase the time limit (HAWSER_RENDEZVOUS_S)",
-                    self.size
-                );
-                Err(Error::new(Class::Other, text))
-            }
-            Err(error) => Err(failed("barrier_in", &error.to_string())),
-        }
-    }
-
-    /// Tells the launcher that this process's end is no failure any more. Waits shortly for the reply, because Hydra
-    /// fails where that finds no reader.
-    pub fn finalize(&mut self) {
-        // If the launcher is gone, it does not need to know.
-        let _ = self.exchange(&Message::new("finalize"), FINALIZE_TIMEOUT_MS);
-    }
-
-    /// Asks the launcher to end the job with `code`, which is the exit code of this process. The caller prints the
-    /// cause, because servers take a text apart as words of the message.
-    pub fn abort(&self, code: i32) {
-        send_abort(&self.stream, code);
+    fn expected_text(&mut self, key: &str) -> Result<String> {
+        self.get_text(key)?.ok_or_else(|| {
+            let text = format!(
+                "the launcher's PMI server does not know {key} after a fence; all processes of the job must load the \
+                 same Hawser (install it on all hosts, and check LD_LIBRARY_PATH)"
+            );
+            Error::new(Class::Other, text)
+        })
     }
 
     /// Sends `request`, and returns the reply, which must be `command` and no refusal.
@@ -230,12 +210,100 @@ impl PmiConnection {
     }
 }
 
+impl LauncherServer for PmiConnection {
+    fn place(&self) -> &JobPlace {
+        &self.place
+    }
+
+    fn nodes(&mut self) -> Result<Option<Vec<u32>>> {
+        let size = self.place.size;
+        Ok(self.get_text(MAPPING_KEY)?.and_then(|text| node_map::parse(&text, size)))
+    }
+
+    /// Puts the bytes under as many keys as their text needs. The first value begins with the number of keys and a
+    /// colon.
+    fn put(&mut self, key: &str, bytes: &[u8]) -> Result<()> {
+        let key = key_of(self.place.rank, key);
+        // The number of keys and the colon take less than 16 bytes.
+        let part_bytes = (self.value_max - 16) / 2;
+        let count = bytes.len().div_ceil(part_bytes).max(1);
+        let mut parts = bytes.chunks(part_bytes).map(hex::encode);
+        self.put_text(&format!("{key}-0"), &format!("{count}:{}", parts.next().unwrap_or_default()))?;
+        (1..).zip(parts).try_for_each(|(number, part): (u32, String)| self.put_text(&format!("{key}-{number}"), &part))
+    }
+
+    /// A fence.
+    fn publish(&mut self, limit_s: u64) -> Result<()> {
+        self.fence(limit_s)
+    }
+
+    /// Does not wait.
+    fn get(&mut self, rank: u32, key: &str, _limit_s: u64) -> Result<Vec<u8>> {
+        let key = key_of(rank, key);
+        let first = self.expected_text(&format!("{key}-0"))?;
+        let (count, part) = first.split_once(':').ok_or_else(|| changed(&key))?;
+        let mut text = part.to_owned();
+        for number in 1..count.parse::<u32>().map_err(|_| changed(&key))? {
+            text += &self.expected_text(&format!("{key}-{number}"))?;
+        }
+        hex::decode(&text).ok_or_else(|| changed(&key))
+    }
+
+    fn fence(&mut self, limit_s: u64) -> Result<()> {
+        let reply = self.exchange(&Message::new("barrier_in"), limit_s.saturating_mul(1000));
+        match reply.and_then(|reply| expect(reply, "barrier_out")) {
+            Ok(reply) => check("barrier_in", reply).map(drop),
+            Err(error) if error.kind() == ErrorKind::TimedOut => Err(late(self.place.size, limit_s)),
+            Err(error) => Err(failed("barrier_in", &error.to_string())),
+        }
+    }
+
+    /// Waits shortly for the reply, because Hydra fails where that finds no reader.
+    fn finalize(&mut self) {
+        // If the launcher is gone, it does not need to know.
+        let _ = self.exchange(&Message::new("finalize"), FINALIZE_TIMEOUT_MS);
+    }
+
+    /// Sends no text with the request, because servers take a text apart as words of the message.
+    fn abort(&mut self, code: i32) {
+        send_abort(&self.stream, code);
+    }
+}
+
+fn key_of(rank: u32, key: &str) -> String {
+    format!("{key}-{rank}")
+}
+
+#[cold]
+fn changed(key: &str) -> Error {
+    let text =
+        format!("the launcher's PMI server has changed the value of {key}; start the program by Hawser's mpiexec");
+    Error::new(Class::Other, text)
+}
+
+/// The error of a fence that not all processes have entered.
+#[cold]
+pub fn late(size: u32, limit_s: u64) -> Error {
+    let text = format!(
+        "not all {size} processes of the job have called MPI_Init within {limit_s} s; each must be a program that runs \
+         on Hawser: start all again, or increase the time limit (HAWSER_RENDEZVOUS_S)"
+    );
+    Error::new(Class::Other, text)
+}
+
+/// The return code in a reply, 0 if it has none; or its text, if that is no number.
+fn return_code(reply: &Message) -> std::result::Result<i64, &str> {
+    reply.value("rc").map_or(Ok(0), |text| text.parse().map_err(|_| text))
+}
+
 /// Returns `reply` to `request` if its return code is none or 0.
 fn check(request: &str, reply: Message) -> Result<Message> {
-    match reply.number("rc") {
-        None | Some(0) => Ok(reply),
-        Some(code) => Err(refused(request, reply.value("msg").unwrap_or(&format!("code {code}")))),
-    }
+    let code = match return_code(&reply) {
+        Ok(0) => return Ok(reply),
+        Ok(code) => format!("code {code}"),
+        Err(text) => format!("code {text}"),
+    };
+    Err(refused(request, reply.value("msg").unwrap_or(&code)))
 }
 
 /// Returns `reply` if it is the one called `command`.

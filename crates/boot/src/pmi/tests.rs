@@ -40,7 +40,9 @@ fn hydra(line: &str) -> Option<String> {
     ]);
     let got = match line.rsplit_once("key=") {
         Some((_, "PMI_process_mapping")) => "cmd=get_result rc=0 msg=success value=(vector,(0,2,2))",
-        Some((_, "mine")) => "cmd=get_result rc=0 msg=success value=12",
+        Some((_, "theirs-3-0")) => "cmd=get_result rc=0 msg=success value=2:12",
+        Some((_, "theirs-3-1")) => "cmd=get_result rc=0 msg=success value=3456",
+        Some((_, "odd-3-0")) => "cmd=get_result rc=0 msg=success value=1:123",
         _ => "cmd=get_result rc=-1 msg=key_not_found value=unknown",
     };
     // There is no reply to a request that ends the job.
@@ -55,18 +57,26 @@ fn open(stream: &UnixStream) -> Result<PmiConnection> {
 fn a_process_learns_its_place_and_exchanges_values() {
     let (stream, server) = serve(hydra);
     let mut pmi = open(&stream).unwrap();
-    assert_eq!((pmi.job_name.as_str(), pmi.appnum, pmi.universe_size), ("kvs_7_0", Some(1), None));
+    let job_name = "kvs_7_0".to_owned();
+    assert_eq!(*pmi.place(), JobPlace { rank: 2, size: 4, job_name, appnum: Some(1), universe_size: None });
     assert!(pmi.value_max > 800 && pmi.value_max <= 1024);
     assert_eq!(pmi.nodes().unwrap(), Some(vec![0, 0, 1, 1]));
-    pmi.put("mine", &"f".repeat(pmi.value_max)).unwrap();
-    pmi.fence(10).unwrap();
-    assert_eq!(pmi.get("mine").unwrap().as_deref(), Some("12"));
-    assert_eq!(pmi.get("other").unwrap(), None);
+    pmi.put("mine", &[0xff; 1000]).unwrap();
+    pmi.publish(10).unwrap();
+    assert_eq!(pmi.get(3, "theirs", 10).unwrap(), [0x12, 0x34, 0x56]);
+    let text = pmi.get(3, "other", 10).unwrap_err().cause().to_owned();
+    assert!(text.contains("does not know other-3-0 after a fence"), "{text}");
+    let text = pmi.get(3, "odd", 10).unwrap_err().cause().to_owned();
+    assert!(text.contains("has changed the value of odd-3"), "{text}");
     pmi.abort(7);
     pmi.finalize();
     drop((pmi, stream));
     let asked = server.join().unwrap();
     assert_eq!(asked[0], "cmd=init pmi_version=1 pmi_subversion=1");
+    let puts: Vec<&String> = asked.iter().filter(|line| line.starts_with("cmd=put ")).collect();
+    assert!(puts[0].starts_with("cmd=put kvsname=kvs_7_0 key=mine-2-0 value=3:ff"), "{}", puts[0]);
+    assert_eq!(puts.iter().map(|line| line.matches("ff").count()).sum::<usize>(), 1000);
+    assert!(puts.len() == 3 && puts[2].contains("key=mine-2-2 "), "{}", puts[2]);
     assert_eq!(asked[asked.len() - 2..], ["cmd=abort exitcode=7", "cmd=finalize"]);
 }
 
@@ -77,6 +87,7 @@ fn a_server_that_ends_or_talks_otherwise_is_named_in_one_line() {
         (Some("cmd=kick\n"), "instead of \"response_to_init\""),
         (Some("hello\n"), "no message of PMI"),
         (Some("cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=-1\n"), "refuses a request (init: code -1)"),
+        (Some("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=ERR\n"), "refuses a request (init: code ERR)"),
     ] {
         let (stream, _server) = serve(move |_| reply.map(str::to_owned));
         let error = open(&stream).err().unwrap();

@@ -148,7 +148,7 @@ impl World {
 
     /// Pads about half of the parts.
     fn pads(_: usize, part: &UserMem<'_>) -> bool {
-        part.as_ptr().addr() / 16 % 2 == 0
+        (part.as_ptr().addr() / 16).is_multiple_of(2)
     }
 
     /// Returns the place of a packet that is sent now.

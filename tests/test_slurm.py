@@ -1,0 +1,204 @@
+"""Programs on Hawser that Slurm starts (Debian's, with daemons of this test's own): by its plugins pmi2 and pmix, by sbatch,
+as arrays and as several programs; jobs that are cancelled, and ranks that are killed."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+from harness import ROOT
+from test_process_managers import IMB, environment, ranks
+
+SLURM = ROOT / "build/slurm"
+CONFIG = """ClusterName=hawser
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={controller_port}
+SlurmUser=root
+AuthType=auth/none
+CredType=cred/none
+PluginDir={plugins}
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+JobAcctGatherType=jobacct_gather/none
+ReturnToService=2
+KillWait=2
+SchedulerParameters=sched_interval=1
+SelectType=select/linear
+SlurmdParameters=config_overrides
+NodeName={host} NodeAddr=127.0.0.1 Port={node_port} CPUs=8 State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+class Slurm:
+    """A cluster of this host alone."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        for name in ("state", "spool"):
+            (folder / name).mkdir()
+        libraries = next(SLURM.glob("usr/lib/*/slurm-wlm")).parent
+        self.libraries = f"{libraries}:{libraries / 'slurm-wlm'}"
+        self.enter = self.mounts(libraries)
+        config = folder / "slurm.conf"
+        host = socket.gethostname().split(".")[0]
+        ports = {"controller_port": free_port(), "node_port": free_port()}
+        config.write_text(CONFIG.format(host=host, folder=folder, plugins=libraries / "slurm-wlm", **ports))
+        self.env = {"SLURM_CONF": str(config), "LD_LIBRARY_PATH": self.libraries}
+        stepd = SLURM / "usr/sbin/slurmstepd-wlm"
+        self.daemons = [self.daemon("slurmctld-wlm", "-D"), self.daemon("slurmd-wlm", "-D", "-d", stepd)]
+
+    def mounts(self, libraries):
+        """The words that start a program where the libraries lie in the system's folder too, without a change of that: the
+        plugin pmix loads libpmix.so from there, a name that Debian has for developers alone."""
+        names = self.folder / "names/pmix2/lib"
+        names.mkdir(parents=True)
+        (names / "libpmix.so").symlink_to("libpmix.so.2")
+        place = f"/usr/lib/{libraries.name}"
+        lower = f"{names.parent.parent}:{libraries}:{place}"
+        script = f"mount -t overlay -o lowerdir={lower} overlay {place} && echo yes && exec sleep 1000000"
+        self.holder = subprocess.Popen(["unshare", "--mount", "sh", "-c", script], stdout=subprocess.PIPE, text=True)
+        self.has_pmix = self.holder.stdout.readline() == "yes\n"
+        return ["nsenter", "--target", str(self.holder.pid), "--mount"] if self.has_pmix else []
+
+    def daemon(self, name, *words):
+        with open(self.folder / f"{name}.out", "w") as out:
+            line = [*self.enter, SLURM / "usr/sbin" / name, *words]
+            return subprocess.Popen(line, env=os.environ | self.env, stdout=out, stderr=out)
+
+    def command(self, name):
+        return [*self.enter, SLURM / "usr/bin" / name]
+
+    def is_up(self):
+        state = subprocess.run([*self.command("sinfo"), "-h", "-o", "%t"], env=os.environ | self.env, capture_output=True, text=True)
+        return state.stdout.strip() == "idle"
+
+    def stop(self):
+        for daemon in self.daemons:
+            daemon.terminate()
+        for daemon in self.daemons:
+            try:
+                daemon.wait(10)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
+        self.holder.kill()
+        self.holder.wait()
+
+
+def wait_for(condition, timeout_s=30):
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    if os.getuid() != 0:
+        pytest.skip("not tested, Slurm's daemons need root")
+    if not (SLURM / "usr/sbin/slurmctld-wlm").exists():
+        pytest.skip("not tested, Slurm is not here (scripts/e2e-tools.sh)")
+    cluster = Slurm(tmp_path_factory.mktemp("slurm"))
+    try:
+        if not wait_for(cluster.is_up):
+            logs = "\n".join(path.read_text()[-2000:] for path in cluster.folder.glob("*.log"))
+            pytest.fail(f"Slurm does not come up:\n{logs}")
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+@pytest.fixture
+def env(session, cluster):
+    return cluster.env | {"LD_LIBRARY_PATH": f"{environment(session)['LD_LIBRARY_PATH']}:{cluster.libraries}"}
+
+
+@pytest.fixture(params=["pmi2", "pmix"])
+def srun(request, session, cluster, env):
+    """srun(n, word, ...): a step of n tasks by that plugin."""
+    if request.param == "pmix" and not cluster.has_pmix:
+        pytest.skip("not tested, the plugin pmix needs a mount of an overlay")
+
+    def srun(n, *words, timeout=60):
+        line = [*cluster.command("srun"), f"--mpi={request.param}", "--overcommit", "-n", n, *words]
+        return session.call(line, env, timeout)
+    return srun
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 8])
+def test_each_task_has_its_rank(srun, build, n):
+    result = srun(n, build("hello.c"), "say")
+    assert result.code == 0 and ranks(result.out) == [f"{rank} of {n}" for rank in range(n)], result
+
+
+def test_imb(srun):
+    result = srun(2, IMB, "PingPong", "-msglog", "0:12", "-iter", "20")
+    assert result.code == 0 and re.search(r"^ +4096 ", result.out, re.MULTILINE), result
+
+
+def test_several_programs(srun, build, tmp_path):
+    hello = build("hello.c")
+    (tmp_path / "programs").write_text(f"0 {hello} say\n1-2 {hello} say\n")
+    result = srun(3, "--multi-prog", tmp_path / "programs")
+    assert result.code == 0 and ranks(result.out) == ["0 of 3", "1 of 3", "2 of 3"], result
+
+
+def test_a_rank_that_aborts_ends_the_step(srun, build):
+    result = srun(3, build("ending.c"), "abort", "barrier")
+    assert result.code != 0 and result.err.count("aborts with code 5") == 1, result
+
+
+def test_a_killed_rank_ends_the_step(srun, build):
+    result = srun(3, build("ending.c"), "kill", "barrier", timeout=60)
+    assert result.code != 0 and result.err.count("hawser:") <= 1, result
+
+
+def test_tasks_without_a_server_are_refused(session, cluster, env, build):
+    """They would be several jobs of one rank."""
+    result = session.call([*cluster.command("srun"), "--mpi=none", "--overcommit", "-n", 2, build("hello.c")], env)
+    assert result.code != 0 and "srun --mpi=pmi2" in result.err and "SLURM_STEP_NUM_TASKS=2" in result.err, result
+
+
+def test_a_batch_script_and_an_array(session, cluster, env, build, tmp_path):
+    script = tmp_path / "script"
+    script.write_text(f"#!/bin/sh\n{cluster.command('srun')[-1]} --mpi=pmi2 --overcommit -n 3 {build('hello.c')} say\n")
+    line = [*cluster.command("sbatch"), "--wait", "--array=1-2", f"--output={tmp_path}/%a.out", "--export=ALL", script]
+    result = session.call(line, env, 60)
+    assert result.code == 0, result
+    for number in (1, 2):
+        assert ranks((tmp_path / f"{number}.out").read_text()) == ["0 of 3", "1 of 3", "2 of 3"]
+
+
+def test_a_cancelled_job_leaves_nothing(session, cluster, env, build):
+    name = f"hawser-{os.getpid()}"
+    line = [*cluster.command("srun"), "--mpi=pmi2", "--overcommit", "-J", name, "-n", "3", build("endless.c")]
+    step = subprocess.Popen(list(map(str, line)), env=session.environment(env), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        def runs():
+            listed = session.call([*cluster.command("squeue"), "-h", "-n", name, "-t", "RUNNING"], env)
+            return listed.out.strip() != ""
+        assert wait_for(runs)
+        time.sleep(1)
+        session.call([*cluster.command("scancel"), "-n", name], env)
+        assert step.wait(30) != 0
+    finally:
+        step.send_signal(signal.SIGKILL)
