@@ -143,7 +143,7 @@ impl LauncherServer for PmixConnection {
     }
 }
 
-/// What `call` returns; None if that takes longer than `limit_s`, and its thread is left alone.
+/// Returns what `call` returns; None if that takes longer than `limit_s`, and its thread is left alone.
 fn within<T: Send + 'static>(limit_s: u64, call: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (sender, receiver) = mpsc::channel();
     // Nobody reads a result that comes too late.

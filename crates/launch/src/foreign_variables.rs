@@ -54,10 +54,10 @@ pub fn hosts(environment: Environment) -> Result<Option<NamedHosts>, String> {
     }
 }
 
-/// Completes `launcher`: its remote shell, unless the command line has named one (`is_named`), and the arguments of ssh.
-/// It is an error, one line for the user, if a variable names a kind that there is not and the hosts are those of a
-/// variable (`are_hosts_foreign`): where the user names hosts, what a site sets for another launcher does not count, nor
-/// do the command and the arguments that belong to it.
+/// Completes `launcher`: its remote shell, unless the command line has named one (`is_named`), and the arguments of
+/// ssh. It is an error, one line for the user, if a variable names a kind that there is not and the hosts are those of
+/// a variable (`are_hosts_foreign`): where the user names hosts, what a site sets for another launcher does not count,
+/// nor do the command and the arguments that belong to it.
 pub fn complete(
     environment: Environment,
     launcher: &mut Launcher,

@@ -14,8 +14,8 @@ pub struct InheritedStream {
 }
 
 impl InheritedStream {
-    /// Copies the descriptor `number`. It is an error if it is not open, or no stream socket of this host: a program may
-    /// have closed the one that was opened for it, and have another file under the number.
+    /// Copies the descriptor `number`. It is an error if it is not open, or no stream socket of this host: a program
+    /// may have closed the one that was opened for it, and have another file under the number.
     pub fn open(number: i32) -> io::Result<InheritedStream> {
         if option(number, libc::SO_DOMAIN)? != libc::AF_UNIX || option(number, libc::SO_TYPE)? != libc::SOCK_STREAM {
             return Err(io::Error::new(ErrorKind::InvalidInput, "this is another socket"));

@@ -28,8 +28,8 @@ const MAPPING_KEY: &str = "PMI_process_mapping";
 const REPLY_TIMEOUT_MS: u64 = 10_000;
 /// The time, in ms, that a process waits for the reply to its last request.
 const FINALIZE_TIMEOUT_MS: u64 = 1000;
-/// The time for which the launcher passes on what a process has printed before it is asked to end the job. Hydra does not
-/// wait for output: in two of six jobs on two hosts the cause was lost.
+/// The time for which the launcher passes on what a process has printed before it is asked to end the job. Hydra does
+/// not wait for output: in two of six jobs on two hosts the cause was lost.
 const TEXT_TIME: Duration = Duration::from_millis(100);
 /// The least that a server's values must hold: a secret, and the parts of a longer text.
 const VALUE_LEAST: usize = 64;

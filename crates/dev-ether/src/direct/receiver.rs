@@ -200,8 +200,9 @@ impl DirectReceiver {
         if self.has_backlog { SHORT_IN_BACKLOG_BYTES } else { SHORT_BYTES }
     }
 
-    /// Begins the next part, if its whole header was read ahead, and its padding if there is one. Returns whether there is a part, and the report in its
-    /// header. `None`: the header is not the peer's, and nothing behind it can be read.
+    /// Begins the next part, if its whole header was read ahead, and its padding if there is one. Returns whether
+    /// there is a part, and the report in its header. `None`: the header is not the peer's, and nothing behind it can
+    /// be read.
     pub fn begin_part(&mut self, key: &JobKey, peer_pair: PeerPair) -> Option<(bool, Option<ReadReport>)> {
         let Some(header) = self.ahead().first_chunk::<PART_HEADER_BYTES>() else { return Some((false, None)) };
         // Neither a wrong header nor the bytes behind it count as taken.
