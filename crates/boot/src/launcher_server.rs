@@ -9,6 +9,7 @@
 use crate::pmi::{self, PmiConnection};
 use crate::pmix::PmixConnection;
 use hawser_base::Result;
+use std::sync::{Arc, OnceLock};
 
 /// The place of this process in its job.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -21,6 +22,13 @@ pub struct JobPlace {
     pub appnum: Option<u32>,
     pub universe_size: Option<u32>,
 }
+
+/// A function that asks the launcher to end the job with an exit code, while another thread waits for the server too.
+/// The caller prints the cause.
+pub type AbortFn = Arc<dyn Fn(i32) + Send + Sync>;
+
+/// The function of the server that this process has found.
+static ABORT: OnceLock<AbortFn> = OnceLock::new();
 
 /// A connection to the server. Every error is one line for the user.
 pub trait LauncherServer: Send {
@@ -45,8 +53,12 @@ pub trait LauncherServer: Send {
     /// Tells the launcher that this process's end is no failure any more. Nothing is asked of the server afterwards.
     fn finalize(&mut self);
 
-    /// Asks the launcher to end the job with `code`. The caller prints the cause.
-    fn abort(&mut self, code: i32);
+    fn abort_fn(&self) -> AbortFn;
+}
+
+/// The function by which a process that has found a server ends its job.
+pub fn abort_fn() -> Option<AbortFn> {
+    ABORT.get().cloned()
 }
 
 /// Connects to the server that the environment names; None if it names none. A process of a job of one whose server
@@ -58,10 +70,17 @@ pub fn connect(environment: impl Fn(&str) -> Option<String>) -> Result<Option<Bo
         Err(_) if is_pmix => None,
         Err(error) => return Err(error),
     };
-    match place {
-        Some(place) if place.size == 1 => Ok(PmiConnection::open(place).ok().map(|pmi| Box::new(pmi) as _)),
-        Some(place) => Ok(Some(Box::new(PmiConnection::open(place)?))),
-        None if is_pmix => Ok(Some(Box::new(PmixConnection::open(&environment)?))),
-        None => Ok(None),
+    let pmi: Option<Box<dyn LauncherServer>> = match place {
+        Some(place) if place.size == 1 => PmiConnection::open(place).ok().map(|pmi| Box::new(pmi) as _),
+        Some(place) => Some(Box::new(PmiConnection::open(place)?)),
+        None => None,
+    };
+    let server = match pmi {
+        None if is_pmix => Some(Box::new(PmixConnection::open(&environment)?) as _),
+        pmi => pmi,
+    };
+    if let Some(server) = &server {
+        let _ = ABORT.set(server.abort_fn());
     }
+    Ok(server)
 }

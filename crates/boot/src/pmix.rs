@@ -6,13 +6,13 @@
 //! in a thread of its own, which is given up at the time limit. What one rank has put is got without a fence, because
 //! the server asks that rank's server for it. Used by `launcher_server`; uses `os::pmix`.
 
-use crate::launcher_server::{JobPlace, LauncherServer};
+use crate::launcher_server::{AbortFn, JobPlace, LauncherServer};
 use crate::pmi;
 use hawser_base::{Class, Error, Result};
 use hawser_os::pmix::{Pmix, PmixValue, WHOLE_JOB};
 use hawser_os::{host, process_tree, thread};
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 /// The variables by which a launcher names a process's job, and its rank.
@@ -27,8 +27,9 @@ const LIBRARY: &str = "libpmix.so.2";
 const THREAD: &str = "hawser-pmix";
 /// The time, in s, within which the server of this host replies.
 const REPLY_TIMEOUT_S: u64 = 10;
-/// The time, in s, that a process waits for the server when it ends.
-const END_TIMEOUT_S: u64 = 2;
+/// The time, in s, that a process waits for the server when it ends. The library itself waits 2 s, and then frees what it
+/// has.
+const END_TIMEOUT_S: u64 = 5;
 
 /// The connection to the launcher's server.
 pub struct PmixConnection {
@@ -107,9 +108,10 @@ impl LauncherServer for PmixConnection {
         self.pmix.put(key, bytes).map_err(|why| failed(&format!("PMIx_Put {key}"), &why))
     }
 
-    /// Does not wait: `get` does.
+    /// Waits for the server of this host alone: `get` waits for other ranks.
     fn publish(&mut self, _limit_s: u64) -> Result<()> {
-        self.pmix.commit().map_err(|why| failed("PMIx_Commit", &why))
+        let pmix = self.pmix;
+        self.call("PMIx_Commit", REPLY_TIMEOUT_S, move || pmix.commit())
     }
 
     fn get(&mut self, rank: u32, key: &str, limit_s: u64) -> Result<Vec<u8>> {
@@ -134,12 +136,14 @@ impl LauncherServer for PmixConnection {
         }
     }
 
-    fn abort(&mut self, code: i32) {
-        let pmix = self.pmix;
-        if self.pid == host::pid() {
-            // The launcher kills this process meanwhile.
-            let _ = within(END_TIMEOUT_S, move || pmix.abort(code));
-        }
+    fn abort_fn(&self) -> AbortFn {
+        let (pmix, pid) = (self.pmix, self.pid);
+        Arc::new(move |code| {
+            if pid == host::pid() {
+                // The launcher kills this process meanwhile.
+                let _ = within(END_TIMEOUT_S, move || pmix.abort(code));
+            }
+        })
     }
 }
 

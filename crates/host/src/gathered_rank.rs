@@ -48,12 +48,7 @@ impl GatheredRank {
     /// Reports to the ranks in the segment that all of them have left MPI, if this one was the last. Ranks of other
     /// hosts are not known here.
     pub fn handle_left(&self) {
-        let has_left = |local: usize| {
-            let has_ended = |peer| self.segment.exit_log().has_ended(peer);
-            let is_gone = || self.segment.process_in(local).is_some_and(has_ended);
-            self.segment.rank(local).phase() == RankPhase::Finalized || is_gone()
-        };
-        if !self.identity.spans_hosts() && (0..self.segment.local_size()).all(has_left) {
+        if !self.identity.spans_hosts() && have_left(&self.segment) {
             self.segment.set_all_finalized(true);
             self.segment.ring_all();
         }
@@ -77,4 +72,13 @@ impl GatheredRank {
         }
         host::exit_now(exit_code(code))
     }
+}
+
+/// Whether all ranks of the host have left MPI now, or have ended.
+pub fn have_left(segment: &Segment) -> bool {
+    let has_left = |local: usize| {
+        let is_gone = || segment.process_in(local).is_some_and(|peer| segment.exit_log().has_ended(peer));
+        segment.rank(local).phase() == RankPhase::Finalized || is_gone()
+    };
+    (0..segment.local_size()).all(has_left)
 }

@@ -7,27 +7,30 @@
 //! rank asks for it; a process that has left MPI tells it when it ends. Nothing here reads the program's messages. Used
 //! by `join`; uses `gathering`.
 
-use crate::gathered_rank::GatheredRank;
+use crate::gathered_rank::{self, GatheredRank};
 use crate::gathering::{self, Gathering, Place};
 use crate::join::Joined;
 use hawser_base::{Class, Error, Peer, Result, fnv};
 use hawser_boot::agent_connection::exit_code;
 use hawser_boot::job_settings::{CommonSettings, JobSettings, RankSettings, SettingsCheck};
-use hawser_boot::launcher_server::{JobPlace, LauncherServer};
+use hawser_boot::launcher_server::{AbortFn, JobPlace, LauncherServer};
 use hawser_boot::protocol::{JobSecret, SOCKET_PREFIX};
 use hawser_boot::{Bootstrap, Identity, KvsKey, Notification};
 use hawser_job::layout::{MAX_LOCAL, MAX_WORLD};
-use hawser_os::{at_exit, host, thread};
-use std::ffi::{c_int, c_void};
+use hawser_os::{at_exit, clock, host, thread};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// The name of the thread that waits until all ranks have left, as ps(1) shows it.
 const LEAVE_THREAD: &str = "hawser-leave";
 /// No limit, in s: the launcher ends a job whose ranks do not leave.
 const NO_LIMIT_S: u64 = u64::MAX;
+
+/// The time between two looks whether all ranks have left.
+const LEAVE_CHECK: Duration = Duration::from_millis(1);
 
 /// The keys under which rank 0 puts what all ranks have in common, and each rank its business card.
 const SECRET_KEY: &str = "hawser-secret";
@@ -40,6 +43,8 @@ const HOST_KEY: &str = "hawser-host";
 struct ManagedProcess {
     rank: GatheredRank,
     server: Arc<Mutex<Box<dyn LauncherServer>>>,
+    /// It is no part of `server`, which the thread that waits for the other ranks holds.
+    abort: AbortFn,
     timeout_s: u64,
     /// The process that is the rank; a forked child of it is not the rank.
     pid: i32,
@@ -59,12 +64,23 @@ pub fn join(mut server: Box<dyn LauncherServer>, settings: &JobSettings) -> Resu
     let timeout_s = gathering::timeout_s(|variable| std::env::var(variable).ok())?;
     let JobPlace { rank, size, job_name, appnum, universe_size } = server.place().clone();
     check_number("a job", size as usize, MAX_WORLD)?;
-    let hosts = hosts_of_ranks(server.as_mut(), timeout_s)?;
+    let nodes = server.nodes()?;
+    let is_known = nodes.is_some();
+    let spans_hosts = nodes.as_ref().is_none_or(|nodes| nodes.iter().any(|node| *node != nodes[0]));
+    if rank == 0 && spans_hosts {
+        put_common(server.as_mut(), settings)?;
+    }
+    let hosts = hosts_of_ranks(server.as_mut(), nodes, timeout_s)?;
     let host = hosts[rank as usize];
     let local: Vec<u32> = (0..size).filter(|&rank| hosts[rank as usize] == host).collect();
     check_number("a host", local.len(), MAX_LOCAL)?;
     let secret = match local.len() < size as usize {
-        true => common_secret(server.as_mut(), settings, local[0] == rank, timeout_s)?,
+        true => {
+            if is_known {
+                server.publish(timeout_s)?;
+            }
+            common_secret(server.as_mut(), settings, local[0] == rank, timeout_s)?
+        }
         false => JobSecret::default(),
     };
     let gathering = Gathering {
@@ -77,39 +93,44 @@ pub fn join(mut server: Box<dyn LauncherServer>, settings: &JobSettings) -> Resu
         secret,
         timeout_s,
     };
-    let server = Arc::new(Mutex::new(server));
-    let launcher = server.clone();
-    let mut rank = GatheredRank::join(&gathering, settings, move |code| abort_by(&launcher, code))?;
+    let abort = server.abort_fn();
+    let on_death = abort.clone();
+    let mut rank = GatheredRank::join(&gathering, settings, move |code| on_death(code))?;
     (rank.identity.appnum, rank.identity.universe_size) = (Some(appnum.unwrap_or(0)), universe_size.unwrap_or(size));
     let (segment, prints_warnings) = (rank.segment.clone(), rank.identity.rank == 0);
     let bootstrap = Arc::new(ManagedProcess {
         rank,
-        server,
+        server: Arc::new(Mutex::new(server)),
+        abort,
         timeout_s,
         pid: host::pid(),
         has_left: AtomicBool::new(false),
         is_out: AtomicBool::new(false),
         leave_thread: Mutex::new(None),
     });
-    if RANK.set(bootstrap.clone()).is_ok() {
-        at_exit::run(end);
-    }
+    let _ = RANK.set(bootstrap.clone());
+    at_exit::set(end);
     Ok(Joined { bootstrap, segment, prints_warnings })
 }
 
-/// Tells the launcher, when this process ends with `code`, that its end is no failure. That is the last moment, because
-/// a program may begin MPI again. If the rank has not left MPI, its end is a failure: the job ends, which launchers do
-/// not see to themselves if the ranks that are left are on other hosts.
-extern "C" fn end(code: c_int, _: *mut c_void) {
+/// Tells the launcher, when this process ends, that its end is no failure. That is the last moment, because a program may
+/// begin MPI again. If the rank has not left MPI, its end is a failure: the job ends, which launchers do not see to
+/// themselves if the ranks that are left are on other hosts.
+fn end() {
     let Some(process) = RANK.get().filter(|process| process.pid == host::pid()) else { return };
     if !process.is_out.load(Relaxed) {
-        let code = if code == 0 { 1 } else { code };
-        process.rank.report_abort(code, "it has ended without MPI_Finalize");
-        return abort_by(&process.server, exit_code(code));
+        process.rank.report_abort(1, "it has ended without MPI_Finalize");
+        return (process.abort)(1);
     }
-    // The launcher takes no part of a process in a fence once that has finalized.
-    if let Some(thread) = lock(&process.leave_thread).take() {
-        let _ = thread.join();
+    // The launcher takes no part of a process in a fence once that has finalized. A rank that does not come has ended
+    // without a word, and this one need not wait for ever.
+    let deadline_ns = clock::now_ns().saturating_add(process.timeout_s.saturating_mul(1_000_000_000));
+    let thread = lock(&process.leave_thread).take();
+    while thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
+        if clock::now_ns() >= deadline_ns {
+            return;
+        }
+        std::thread::sleep(LEAVE_CHECK);
     }
     lock(&process.server).finalize();
 }
@@ -130,14 +151,6 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Asks the launcher to end the job. A thread that holds the connection waits for other ranks, which the launcher or
-/// their own hosts' ranks then end.
-fn abort_by(server: &Mutex<Box<dyn LauncherServer>>, code: i32) {
-    if let Ok(mut server) = server.try_lock() {
-        server.abort(code);
-    }
-}
-
 /// The name of the socket at which the ranks of node `host` gather. Names of sockets are short, those of jobs are not.
 /// Older launchers number their jobs by process ids, of which each container has its own.
 fn socket_name(job: &str, size: u32, host: u32) -> String {
@@ -146,9 +159,9 @@ fn socket_name(job: &str, size: u32, host: u32) -> String {
     format!("{SOCKET_PREFIX}{}-pm-{hash:016x}-{host}", host::user())
 }
 
-/// The number of the host of each rank, from 0: by the server's map or, without one, by the names of the ranks' hosts.
-fn hosts_of_ranks(server: &mut dyn LauncherServer, timeout_s: u64) -> Result<Vec<u32>> {
-    let names: Vec<String> = match server.nodes()? {
+/// The number of the host of each rank, from 0: by the server's map (`nodes`) or, without one, by the names of the ranks' hosts.
+fn hosts_of_ranks(server: &mut dyn LauncherServer, nodes: Option<Vec<u32>>, timeout_s: u64) -> Result<Vec<u32>> {
+    let names: Vec<String> = match nodes {
         Some(nodes) => nodes.iter().map(u32::to_string).collect(),
         None => {
             server.put(HOST_KEY, host::name().as_bytes())?;
@@ -170,6 +183,14 @@ fn hosts_of_ranks(server: &mut dyn LauncherServer, timeout_s: u64) -> Result<Vec
     Ok(hosts)
 }
 
+/// Puts what all ranks have in common, for a job of several hosts. It comes before all that ranks get, because a server
+/// of PMIx may answer with what a rank had put when it was first asked.
+fn put_common(server: &mut dyn LauncherServer, settings: &JobSettings) -> Result<()> {
+    let secret = host::random::<16>().map_err(|error| failed(error.to_string()))?;
+    server.put(SECRET_KEY, &secret)?;
+    server.put(SETTINGS_KEY, format!("{}\n{}", host::name(), settings.text()).as_bytes())
+}
+
 /// The secret that rank 0 has made for the job. It is an error if this rank, the first one of its host (`is_first`),
 /// has other settings than rank 0; the others of the host compare theirs with its.
 fn common_secret(
@@ -179,12 +200,6 @@ fn common_secret(
     timeout_s: u64,
 ) -> Result<JobSecret> {
     let own_rank = server.place().rank;
-    if own_rank == 0 {
-        let secret = host::random::<16>().map_err(|error| failed(error.to_string()))?;
-        server.put(SECRET_KEY, &secret)?;
-        server.put(SETTINGS_KEY, format!("{}\n{}", host::name(), settings.text()).as_bytes())?;
-    }
-    server.publish(timeout_s)?;
     if is_first && own_rank != 0 {
         let theirs = String::from_utf8_lossy(&server.get(0, SETTINGS_KEY, timeout_s)?).into_owned();
         let (their_host, theirs) = theirs.split_once('\n').unwrap_or_default();
@@ -251,8 +266,12 @@ impl Bootstrap for ManagedProcess {
                 if self.rank.identity.spans_hosts() && !self.has_left.swap(true, Relaxed) {
                     let (server, segment) = (self.server.clone(), self.rank.segment.clone());
                     let wait = move || {
-                        if lock(&server).fence(NO_LIMIT_S).is_ok() {
+                        if lock(&server).fence(NO_LIMIT_S).is_ok() && gathered_rank::have_left(&segment) {
                             segment.set_all_finalized(true);
+                            // A rank that is back meanwhile has cleared the flag before, and must not find it set.
+                            if !gathered_rank::have_left(&segment) {
+                                segment.set_all_finalized(false);
+                            }
                             segment.ring_all();
                         }
                     };
@@ -279,7 +298,7 @@ impl Bootstrap for ManagedProcess {
 
     fn abort(&self, code: i32, text: &str) -> ! {
         self.rank.report_abort(code, text);
-        abort_by(&self.server, exit_code(code));
+        (self.abort)(exit_code(code));
         self.rank.exit(code)
     }
 }

@@ -8,12 +8,13 @@
 pub mod message;
 pub mod node_map;
 
-use crate::launcher_server::{JobPlace, LauncherServer};
+use crate::launcher_server::{AbortFn, JobPlace, LauncherServer};
 use hawser_base::{Class, Error, Result, hex};
 use hawser_os::clock;
 use hawser_os::inherited::InheritedStream;
 use message::{MESSAGE_MAX, Message};
 use std::io::{self, ErrorKind};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The variables that the launcher sets: the number of the connection's descriptor, and this process's place.
@@ -68,7 +69,7 @@ fn send_abort(stream: &InheritedStream, code: i32) {
 
 /// The connection to the launcher's server.
 pub struct PmiConnection {
-    stream: InheritedStream,
+    stream: Arc<InheritedStream>,
     /// The bytes that have arrived behind the last reply.
     received: Vec<u8>,
     /// The name of the job's keys names the job.
@@ -131,11 +132,11 @@ fn refused(request: &str, why: &str) -> Error {
 impl PmiConnection {
     /// Connects to the server, and asks it for everything that is known from the start.
     pub fn open(place: PmiPlace) -> Result<PmiConnection> {
-        let stream =
-            InheritedStream::open(place.fd).map_err(|error| failed(FD_VARIABLE, &format!("{}: {error}", place.fd)))?;
+        let stream = InheritedStream::open(place.fd);
+        let stream = stream.map_err(|error| failed(FD_VARIABLE, &format!("{}: {error}", place.fd)))?;
         let PmiPlace { rank, size, .. } = place;
         let place = JobPlace { rank, size, ..JobPlace::default() };
-        let mut pmi = PmiConnection { stream, received: Vec::new(), place, value_max: 0 };
+        let mut pmi = PmiConnection { stream: Arc::new(stream), received: Vec::new(), place, value_max: 0 };
         let version = Message::new("init").with("pmi_version", "1").with("pmi_subversion", "1");
         pmi.request(&version, "response_to_init", REPLY_TIMEOUT_MS)?;
         let maxes = pmi.request(&Message::new("get_maxes"), "maxes", REPLY_TIMEOUT_MS)?;
@@ -264,9 +265,11 @@ impl LauncherServer for PmiConnection {
         let _ = self.exchange(&Message::new("finalize"), FINALIZE_TIMEOUT_MS);
     }
 
-    /// Sends no text with the request, because servers take a text apart as words of the message.
-    fn abort(&mut self, code: i32) {
-        send_abort(&self.stream, code);
+    /// Sends no text with the request, because servers take a text apart as words of the message. The request has no
+    /// reply, so that it can be sent while a reply to another one is awaited.
+    fn abort_fn(&self) -> AbortFn {
+        let stream = self.stream.clone();
+        Arc::new(move |code| send_abort(&stream, code))
     }
 }
 

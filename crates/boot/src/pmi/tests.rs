@@ -68,7 +68,7 @@ fn a_process_learns_its_place_and_exchanges_values() {
     assert!(text.contains("does not know other-3-0 after a fence"), "{text}");
     let text = pmi.get(3, "odd", 10).unwrap_err().cause().to_owned();
     assert!(text.contains("has changed the value of odd-3"), "{text}");
-    pmi.abort(7);
+    pmi.abort_fn()(7);
     pmi.finalize();
     drop((pmi, stream));
     let asked = server.join().unwrap();
