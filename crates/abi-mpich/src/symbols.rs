@@ -4,6 +4,8 @@
 //! A program that is not position-independent has its own copy of each variable (a copy relocation), so the library
 //! compares values, never addresses. The values are small numbers, which no object has for an address: those of the
 //! standard ABI for the first three variables, and MPICH's MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE for the others.
+//! Constants have a section of their own: otherwise LLVM makes other constants of the same value (the 10 of a time limit)
+//! references to the exported name.
 
 use crate::codec::CHandle;
 use crate::numbers::SENTINELS;
@@ -24,12 +26,15 @@ const fn number(value: usize) -> SymbolPointer {
 
 /// `int *const MPI_UNWEIGHTED`.
 #[unsafe(no_mangle)]
+#[unsafe(link_section = ".rodata.symbols")]
 pub static MPI_UNWEIGHTED: SymbolPointer = number(SENTINELS.unweighted);
 /// `int *const MPI_WEIGHTS_EMPTY`.
 #[unsafe(no_mangle)]
+#[unsafe(link_section = ".rodata.symbols")]
 pub static MPI_WEIGHTS_EMPTY: SymbolPointer = number(SENTINELS.weights_empty);
 /// `struct MPIR_T_pvar_handle_s *const MPI_T_PVAR_ALL_HANDLES`.
 #[unsafe(no_mangle)]
+#[unsafe(link_section = ".rodata.symbols")]
 pub static MPI_T_PVAR_ALL_HANDLES: SymbolPointer = number(1);
 /// `MPI_Fint *MPI_F_STATUS_IGNORE`: a variable, which a Fortran library may set to its own address.
 #[unsafe(no_mangle)]
