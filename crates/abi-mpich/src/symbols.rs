@@ -4,8 +4,8 @@
 //! A program that is not position-independent has its own copy of each variable (a copy relocation), so the library
 //! compares values, never addresses. The values are small numbers, which no object has for an address: those of the
 //! standard ABI for the first three variables, and MPICH's MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE for the others.
-//! Constants have a section of their own: otherwise LLVM makes other constants of the same value (the 10 of a time limit)
-//! references to the exported name.
+//! Constants have a section of their own: otherwise LLVM makes other constants of the same value (the 10 of a time
+//! limit) references to the exported name.
 
 use crate::codec::CHandle;
 use crate::numbers::SENTINELS;

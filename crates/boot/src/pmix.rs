@@ -27,8 +27,8 @@ const LIBRARY: &str = "libpmix.so.2";
 const THREAD: &str = "hawser-pmix";
 /// The time, in s, within which the server of this host replies.
 const REPLY_TIMEOUT_S: u64 = 10;
-/// The time, in s, that a process waits for the server when it ends. The library itself waits 2 s, and then frees what it
-/// has.
+/// The time, in s, that a process waits for the server when it ends. The library itself waits 2 s, and then frees what
+/// it has.
 const END_TIMEOUT_S: u64 = 5;
 
 /// The connection to the launcher's server.

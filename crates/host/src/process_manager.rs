@@ -113,9 +113,9 @@ pub fn join(mut server: Box<dyn LauncherServer>, settings: &JobSettings) -> Resu
     Ok(Joined { bootstrap, segment, prints_warnings })
 }
 
-/// Tells the launcher, when this process ends, that its end is no failure. That is the last moment, because a program may
-/// begin MPI again. If the rank has not left MPI, its end is a failure: the job ends, which launchers do not see to
-/// themselves if the ranks that are left are on other hosts.
+/// Tells the launcher, when this process ends, that its end is no failure. That is the last moment, because a program
+/// may begin MPI again. If the rank has not left MPI, its end is a failure: the job ends, which launchers do not see
+/// to themselves if the ranks that are left are on other hosts.
 fn end() {
     let Some(process) = RANK.get().filter(|process| process.pid == host::pid()) else { return };
     if !process.is_out.load(Relaxed) {
@@ -159,7 +159,8 @@ fn socket_name(job: &str, size: u32, host: u32) -> String {
     format!("{SOCKET_PREFIX}{}-pm-{hash:016x}-{host}", host::user())
 }
 
-/// The number of the host of each rank, from 0: by the server's map (`nodes`) or, without one, by the names of the ranks' hosts.
+/// The number of the host of each rank, from 0: by the server's map (`nodes`) or, without one, by the names of the
+/// ranks' hosts.
 fn hosts_of_ranks(server: &mut dyn LauncherServer, nodes: Option<Vec<u32>>, timeout_s: u64) -> Result<Vec<u32>> {
     let names: Vec<String> = match nodes {
         Some(nodes) => nodes.iter().map(u32::to_string).collect(),
