@@ -53,6 +53,7 @@ pub trait LauncherServer: Send {
     /// Tells the launcher that this process's end is no failure any more. Nothing is asked of the server afterwards.
     fn finalize(&mut self);
 
+    /// The function that asks for the end of the job.
     fn abort_fn(&self) -> AbortFn;
 }
 

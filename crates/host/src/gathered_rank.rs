@@ -64,9 +64,14 @@ impl GatheredRank {
         }
     }
 
+    /// Whether this process is the rank, and not a forked child of it.
+    pub fn is_this_process(&self) -> bool {
+        host::pid() == self.pid
+    }
+
     /// Ends this process after `report_abort`; in a forked child, also the rank.
     pub fn exit(&self, code: i32) -> ! {
-        if host::pid() != self.pid {
+        if !self.is_this_process() {
             // The other ranks monitor the rank's process, not this forked child of it.
             let _ = signals::send(self.pid, SIGKILL);
         }

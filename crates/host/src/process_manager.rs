@@ -46,8 +46,6 @@ struct ManagedProcess {
     /// It is no part of `server`, which the thread that waits for the other ranks holds.
     abort: AbortFn,
     timeout_s: u64,
-    /// The process that is the rank; a forked child of it is not the rank.
-    pid: i32,
     /// This rank has left MPI before.
     has_left: AtomicBool,
     /// This rank is not in MPI now, so that the end of its process is none of the job's failures.
@@ -103,7 +101,6 @@ pub fn join(mut server: Box<dyn LauncherServer>, settings: &JobSettings) -> Resu
         server: Arc::new(Mutex::new(server)),
         abort,
         timeout_s,
-        pid: host::pid(),
         has_left: AtomicBool::new(false),
         is_out: AtomicBool::new(false),
         leave_thread: Mutex::new(None),
@@ -117,7 +114,7 @@ pub fn join(mut server: Box<dyn LauncherServer>, settings: &JobSettings) -> Resu
 /// may begin MPI again. If the rank has not left MPI, its end is a failure: the job ends, which launchers do not see
 /// to themselves if the ranks that are left are on other hosts.
 fn end() {
-    let Some(process) = RANK.get().filter(|process| process.pid == host::pid()) else { return };
+    let Some(process) = RANK.get().filter(|process| process.rank.is_this_process()) else { return };
     if !process.is_out.load(Relaxed) {
         process.rank.report_abort(1, "it has ended without MPI_Finalize");
         return (process.abort)(1);

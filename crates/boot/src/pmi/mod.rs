@@ -72,7 +72,7 @@ pub struct PmiConnection {
     stream: Arc<InheritedStream>,
     /// The bytes that have arrived behind the last reply.
     received: Vec<u8>,
-    /// The name of the job's keys names the job.
+    /// The process's place; the job is called as its keys are.
     place: JobPlace,
     /// The longest value, in bytes.
     value_max: usize,

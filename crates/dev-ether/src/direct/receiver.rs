@@ -13,8 +13,8 @@ use hawser_link::Seq;
 use hawser_link::frame::{self, JobKey, PeerPair};
 
 /// The number of bytes that are read ahead at once while messages are long: two part headers, with the prefix of an
-/// eager stream between them, which has a length of 8 bytes, and the padding behind them. More would be the first bytes
-/// of payload, as a rule, which are then copied once more.
+/// eager stream between them, which has a length of 8 bytes, and the padding behind them. More, and the last bytes if
+/// there is no padding, are the first bytes of payload, as a rule, which are then copied once more.
 const READ_AHEAD: usize = 2 * PART_HEADER_BYTES + size_of::<u64>() + PADDING_BYTES;
 
 /// The number of further bytes that are read ahead while messages are no longer than that. To copy them once more takes
