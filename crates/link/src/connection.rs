@@ -32,7 +32,7 @@ use std::io::IoSlice;
 /// Puts frames on the wire, where they may be lost, duplicated and reordered.
 pub trait FrameSender {
     /// Sends frames on one path of a peer, in order. All of them have the same length, except that the last may be
-    /// shorter. Returns how many were taken; the caller tries the others later.
+    /// shorter. Returns how many were taken, which are the first ones; the caller tries the others later.
     fn send(&mut self, peer: u32, path_id: PathId, frames: &[IoSlice<'_>]) -> usize;
 }
 

@@ -15,6 +15,7 @@ mod packet_udp;
 mod range;
 mod raw_udp;
 mod send_error;
+mod send_in_calls;
 mod stream;
 mod udp;
 mod xdp;
@@ -67,7 +68,7 @@ pub trait FramePort: Send {
     fn send(&mut self, to: &PortAddress, frame: &[u8]) -> Result<(), FrameSendError>;
 
     /// Sends frames of one length (the last may be shorter), at least one, to one peer, with as few system calls as
-    /// possible. Returns how many were sent, or an error if none was.
+    /// possible. Returns how many were sent, which are the first ones, or an error if none was.
     fn send_run(&mut self, to: &PortAddress, frames: &[IoSlice<'_>]) -> Result<usize, FrameSendError>;
 
     /// Sends as `send_run` does, by flow `flow` to this peer (P39). If the port does not have that flow, the frames

@@ -10,6 +10,7 @@
 //! frame to one socket only.
 
 use super::send_error::FOREIGN_KIND;
+use super::send_in_calls::send_in_calls;
 use super::{FramePort, FrameSendError, PortAddress, PortDrops};
 use hawser_os::bpf::{self, LoadField};
 use hawser_os::interfaces::Interface;
@@ -151,19 +152,9 @@ impl FramePort for PacketPort {
 
     fn send_run(&mut self, to: &PortAddress, frames: &[IoSlice<'_>]) -> Result<usize, FrameSendError> {
         self.write_destination(to, frames[0].len())?;
-        let mut sent = 0;
-        for run in frames.chunks(RUN_MAX) {
-            let frames = run.iter().map(|frame| [&self.out[..HEAD_BYTES], &frame[..]]);
-            match self.ring.socket().send_run(frames) {
-                Ok(count) => sent += count,
-                Err(error) if sent == 0 => return Err(FrameSendError::from_io(&error)),
-                Err(_) => break,
-            }
-            if !sent.is_multiple_of(RUN_MAX) {
-                break;
-            }
-        }
-        Ok(sent)
+        let (socket, head) = (self.ring.socket(), &self.out[..HEAD_BYTES]);
+        send_in_calls(frames, RUN_MAX, |run| socket.send_run(run.iter().map(|frame| [head, &frame[..]])))
+            .map_err(|error| FrameSendError::from_io(&error))
     }
 
     #[inline]

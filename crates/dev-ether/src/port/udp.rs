@@ -8,6 +8,7 @@
 use super::address::{socket_address, with_scope};
 use super::flows::FlowSockets;
 use super::send_error::FOREIGN_KIND;
+use super::send_in_calls::send_in_calls;
 use super::{FramePort, FrameSendError, PortAddress, PortDrops, PortRange, SYSCALL_POLL_INTERVAL};
 use hawser_os::interfaces::{Interface, IpNetwork};
 use hawser_os::udp::{MAX_DATAGRAM, RUN_MAX, UdpSocket};
@@ -134,18 +135,8 @@ impl FramePort for UdpPort {
         let size = frames[0].len();
         let to = self.check_address(to, size)?;
         let frames_a_call = (MAX_DATAGRAM / size.max(1)).clamp(1, RUN_MAX);
-        let mut sent = 0;
-        for run in frames.chunks(frames_a_call) {
-            match self.send_some(flow, &to, run) {
-                Ok(count) => sent += count,
-                Err(error) if sent == 0 => return Err(FrameSendError::from_io(&error)),
-                Err(_) => break,
-            }
-            if !sent.is_multiple_of(frames_a_call) {
-                break;
-            }
-        }
-        Ok(sent)
+        send_in_calls(frames, frames_a_call, |run| self.send_some(flow, &to, run))
+            .map_err(|error| FrameSendError::from_io(&error))
     }
 
     #[inline]

@@ -5,6 +5,7 @@ use super::framing::{FRAME_MAX_BYTES, PREFIX_BYTES};
 use super::greeting::{GREETING_BYTES, PortId};
 
 use crate::port::FrameSendError;
+use crate::port::send_in_calls::send_in_calls;
 use hawser_os::epoll::Interest;
 use hawser_os::tcp::{PIECES_MAX, TcpStream};
 use std::io::{self, IoSlice};
@@ -58,19 +59,13 @@ impl OutboundConnection {
 
     /// Sends frames. Returns how many are accepted.
     pub(super) fn send(&mut self, frames: &[IoSlice<'_>]) -> Result<usize, FrameSendError> {
-        let mut accepted = 0;
-        self.flush().map_err(|error| FrameSendError::from_io(&error))?;
-        for run in frames.chunks(RUN_MAX) {
-            if self.has_unsent() {
-                break;
-            }
-            match self.send_some(run) {
-                Ok(count) => accepted += count,
-                Err(error) if accepted == 0 => return Err(FrameSendError::from_io(&error)),
-                // The next call finds the error too.
-                Err(_) => return Ok(accepted),
-            }
-        }
+        let to_error = |error: io::Error| FrameSendError::from_io(&error);
+        self.flush().map_err(to_error)?;
+        let mut accepted = send_in_calls(frames, RUN_MAX, |run| match self.has_unsent() {
+            true => Ok(0),
+            false => self.send_some(run),
+        })
+        .map_err(to_error)?;
         if accepted == 0 {
             if self.unsent.len() - self.sent_bytes > UNSENT_MAX_BYTES {
                 return Err(FrameSendError::Full);
