@@ -269,3 +269,36 @@ def test_hosts_and_shell_by_the_variables_of_other_launchers(make, build, tmp_pa
     assert sorted(line for line in done.stdout.splitlines() if " of " in line) == [f"{rank} of 4" for rank in range(4)], done
     said = lab.hosts[0].run(["mpiexec", "-v", "-n", "1", "true"], env=env).stderr
     assert f"the hosts are those of {file}" in said, said
+
+
+ALLOCATIONS = {
+    "PBS": ("PBS_NODEFILE", "node0\nnode1\nnode0\n"),
+    "LSF": ("LSB_DJOB_HOSTFILE", "node0\nnode0\nnode1\n"),
+    "GridEngine": ("PE_HOSTFILE", "node0 2 all.q@node0 UNDEFINED\nnode1 1 all.q@node1 UNDEFINED\n"),
+}
+
+
+@pytest.mark.parametrize("manager", ALLOCATIONS)
+def test_hosts_of_an_allocation(make, tmp_path, manager):
+    """One rank for each slot, and no more."""
+    variable, text = ALLOCATIONS[manager]
+    (tmp_path / "hosts").write_text(text)
+    # The remote shell is found by PATH, under the name that mpiexec takes by default.
+    (tmp_path / "ssh").write_text('#!/bin/sh\n[ "$1 $2 $3" = "-x -o BatchMode=yes" ] || exit 9\nshift 3\nexec lab-rsh "$@"\n')
+    (tmp_path / "ssh").chmod(0o755)
+    lab = make(hosts=2)
+    env = {variable: str(tmp_path / "hosts"), "PATH": f"{tmp_path}:{lab.environment['PATH']}"}
+
+    def run(*words):
+        return lab.hosts[0].run(["mpiexec", *words], env=env)
+    done = run("-v", "sh", "-c", "echo $(hostname) $HAWSER_RANK")
+    assert sorted(done.stdout.split("\n")[:-1]) == ["node0 0", "node0 1", "node1 2"], done
+    assert f"the hosts are those of {variable}" in done.stderr, done
+    done = run("-n", "4", "true")
+    assert done.returncode != 0 and done.stderr == ("mpiexec: 4 ranks are more than the 3 slots of this allocation "
+                                                    f"({variable}); allocate more, or add -oversubscribe\n"), done
+    assert run("-n", "4", "--map-by", ":OVERSUBSCRIBE", "true").returncode == 0
+    assert run("-n", "4", "-hosts", "node0,node1", "true").returncode == 0
+    (tmp_path / "hosts").unlink()
+    done = run("true")
+    assert done.returncode == 2 and done.stderr.startswith(f"mpiexec: {variable}: the file {tmp_path}/hosts cannot be read"), done

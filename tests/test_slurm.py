@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import time
+from contextlib import contextmanager
 
 import pytest
 from harness import ROOT
@@ -14,18 +15,18 @@ from test_process_managers import IMB, environment, ranks
 
 SLURM = ROOT / "build/slurm"
 CONFIG = """ClusterName=hawser
-SlurmctldHost={host}(127.0.0.1)
+SlurmctldHost={host}({address})
 SlurmctldPort={controller_port}
 SlurmUser=root
 AuthType=auth/none
 CredType=cred/none
 PluginDir={plugins}
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={folder}/spool.%n
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
+SlurmdPidFile={folder}/slurmd.%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
+SlurmdLogFile={folder}/slurmd.%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SwitchType=switch/none
@@ -35,7 +36,7 @@ KillWait=2
 SchedulerParameters=sched_interval=1
 SelectType=select/linear
 SlurmdParameters=config_overrides
-NodeName={host} NodeAddr=127.0.0.1 Port={node_port} CPUs=8 State=UNKNOWN
+{nodes}
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
@@ -46,21 +47,31 @@ def free_port():
         return taken.getsockname()[1]
 
 
+def configured(folder, addresses, controller_port, node_port):
+    """Writes the configuration of a cluster in `folder`: `addresses` are those of its hosts by name, the first of which
+    controls it. Returns the variables of the cluster's programs."""
+    (folder / "state").mkdir()
+    libraries = next(SLURM.glob("usr/lib/*/slurm-wlm")).parent
+    node = f"NodeName={{}} NodeAddr={{}} Port={node_port} CPUs=8 State=UNKNOWN"
+    nodes = "\n".join(node.format(*pair) for pair in addresses.items())
+    for name in addresses:
+        (folder / f"spool.{name}").mkdir()
+    host, address = next(iter(addresses.items()))
+    config = folder / "slurm.conf"
+    config.write_text(CONFIG.format(host=host, address=address, controller_port=controller_port, nodes=nodes, folder=folder,
+                                    plugins=libraries / "slurm-wlm"))
+    return {"SLURM_CONF": str(config), "LD_LIBRARY_PATH": f"{libraries}:{libraries / 'slurm-wlm'}"}
+
+
 class Slurm:
     """A cluster of this host alone."""
 
     def __init__(self, folder):
         self.folder = folder
-        for name in ("state", "spool"):
-            (folder / name).mkdir()
-        libraries = next(SLURM.glob("usr/lib/*/slurm-wlm")).parent
-        self.libraries = f"{libraries}:{libraries / 'slurm-wlm'}"
-        self.enter = self.mounts(libraries)
-        config = folder / "slurm.conf"
         host = socket.gethostname().split(".")[0]
-        ports = {"controller_port": free_port(), "node_port": free_port()}
-        config.write_text(CONFIG.format(host=host, folder=folder, plugins=libraries / "slurm-wlm", **ports))
-        self.env = {"SLURM_CONF": str(config), "LD_LIBRARY_PATH": self.libraries}
+        self.env = configured(folder, {host: "127.0.0.1"}, free_port(), free_port())
+        libraries = next(SLURM.glob("usr/lib/*/slurm-wlm")).parent
+        self.enter = self.mounts(libraries)
         stepd = SLURM / "usr/sbin/slurmstepd-wlm"
         self.daemons = [self.daemon("slurmctld-wlm", "-D"), self.daemon("slurmd-wlm", "-D", "-d", stepd)]
 
@@ -129,7 +140,7 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture
 def env(session, cluster):
-    return cluster.env | {"LD_LIBRARY_PATH": f"{environment(session)['LD_LIBRARY_PATH']}:{cluster.libraries}"}
+    return cluster.env | {"LD_LIBRARY_PATH": f"{environment(session)['LD_LIBRARY_PATH']}:{cluster.env['LD_LIBRARY_PATH']}"}
 
 
 @pytest.fixture(params=["pmi2", "pmix"])
@@ -188,17 +199,92 @@ def test_a_batch_script_and_an_array(session, cluster, env, build, tmp_path):
         assert ranks((tmp_path / f"{number}.out").read_text()) == ["0 of 3", "1 of 3", "2 of 3"]
 
 
-def test_a_cancelled_job_leaves_nothing(session, cluster, env, build):
+@pytest.mark.parametrize("what", ["job", "step"])
+def test_a_cancelled_job_or_step_leaves_nothing(session, cluster, env, build, what):
     name = f"hawser-{os.getpid()}"
     line = [*cluster.command("srun"), "--mpi=pmi2", "--overcommit", "-J", name, "-n", "3", build("endless.c")]
     step = subprocess.Popen(list(map(str, line)), env=session.environment(env), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        def runs():
-            listed = session.call([*cluster.command("squeue"), "-h", "-n", name, "-t", "RUNNING"], env)
-            return listed.out.strip() != ""
-        assert wait_for(runs)
+        def running():
+            words = ["-t", "RUNNING"] if what == "job" else ["-s"]
+            return session.call([*cluster.command("squeue"), "-h", "-n", name, "-o", "%i", *words], env).out.split()
+        assert wait_for(lambda: [number for number in running() if "." not in number or number.endswith(".0")])
         time.sleep(1)
-        session.call([*cluster.command("scancel"), "-n", name], env)
+        session.call([*cluster.command("scancel"), *running()], env)
         assert step.wait(30) != 0
     finally:
         step.send_signal(signal.SIGKILL)
+
+
+@contextmanager
+def two_hosts(lab, folder):
+    """A cluster of the hosts of a lab. Gives the function that runs a command of Slurm on the first of them."""
+    addresses = {host.name: host.nics[0].v4 for host in lab.hosts}
+    # The hosts have network namespaces of their own, where these ports are free.
+    env = configured(folder, addresses, 6817, 6818)
+    stepd = SLURM / "usr/sbin/slurmstepd-wlm"
+    lines = [(lab.hosts[0], ["slurmctld-wlm", "-D"]), *((host, ["slurmd-wlm", "-D", "-d", stepd]) for host in lab.hosts)]
+    with open(folder / "daemons.out", "w") as out:
+        daemons = [host.start([SLURM / "usr/sbin" / name, *words], env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+                   for host, (name, *words) in lines]
+
+    def run(name, *words, env=env, **options):
+        return lab.hosts[0].run([SLURM / "usr/bin" / name, *words], env=env, **options)
+    try:
+        assert wait_for(lambda: run("sinfo", "-h", "-o", "%t %D").stdout.strip() == "idle 2"), run("sinfo")
+        yield env, run
+    finally:
+        for daemon in daemons:
+            daemon.terminate()
+        for daemon in daemons:
+            daemon.wait(20)
+
+
+def test_two_hosts(make, session, build, tmp_path):
+    if os.getuid() != 0:
+        pytest.skip("not tested, Slurm's daemons need root")
+    if not (SLURM / "usr/sbin/slurmctld-wlm").exists():
+        pytest.skip("not tested, Slurm is not here (scripts/e2e-tools.sh)")
+    lab, hello = make(hosts=2), build("hello.c")
+    with two_hosts(lab, tmp_path) as (env, run):
+        own = env | {"LD_LIBRARY_PATH": f"{environment(session)['LD_LIBRARY_PATH']}:{env['LD_LIBRARY_PATH']}"}
+        done = run("srun", "--mpi=pmi2", "-N", "2", "-n", "4", hello, "say", env=own)
+        assert done.returncode == 0 and ranks(done.stdout) == [f"{rank} of 4" for rank in range(4)], done
+        done = run("srun", "--mpi=pmi2", "-N", "2", "-n", "4", build("ending.c"), "kill", "barrier", env=own)
+        assert done.returncode != 0, done
+        # The environment's tools are those of Slurm, whose libraries are not the system's.
+        env["PATH"] = f"{names(tmp_path, env)}:{lab.environment['PATH']}"
+        in_allocation(run, lab, env, build)
+
+
+def names(folder, env):
+    """A folder with Slurm's commands under their names and with their libraries, as a system has them."""
+    tools = folder / "tools"
+    tools.mkdir()
+    for name in ("srun", "salloc"):
+        (tools / name).write_text(f'#!/bin/sh\nexport LD_LIBRARY_PATH="{env["LD_LIBRARY_PATH"]}"\nexec {SLURM}/usr/bin/{name} "$@"\n')
+        (tools / name).chmod(0o755)
+    return tools
+
+
+def in_allocation(run, lab, env, build):
+    """Our mpiexec has its hosts and their agents from Slurm, and needs no other shell."""
+    def mpiexec(*words, tasks=2, **options):
+        return run("salloc", "-N", "2", f"--ntasks-per-node={tasks}", "mpiexec", *words, env=env, **options)
+    done = mpiexec("-v", build("hello.c"), "say")
+    assert done.returncode == 0 and ranks(done.stdout) == [f"{rank} of 4" for rank in range(4)], done
+    assert "the hosts are those of SLURM_JOB_NODELIST" in done.stderr and "host node1: srun " in done.stderr, done
+    done = mpiexec("-n", "4", "sh", "-c", "hostname; nproc")
+    # All processors of each host, whatever a step of one task would get.
+    everything = os.cpu_count()
+    assert sorted(done.stdout.split()) == [str(everything)] * 4 + ["node0"] * 2 + ["node1"] * 2, done
+    done = mpiexec("-n", "17", "true")
+    assert done.returncode != 0 and "17 ranks are more than the 16 slots of this allocation" in done.stderr, done
+    assert mpiexec("-oversubscribe", "-n", "17", "true").returncode == 0
+    done = mpiexec(build("ending.c"), "kill", "barrier")
+    assert done.returncode != 0 and done.stderr.count("was killed") == 1, done
+    # The input of rank 1, on the other host, goes by srun.
+    done = mpiexec("-s", "2", "cat", input="through\n")
+    assert done.returncode == 0 and done.stdout == "through\n", done
+    wait_for(lambda: run("squeue", "-h").stdout == "")
+    assert not [words for host in lab.hosts for words in host.processes().values() if "slurm" not in words[0]]

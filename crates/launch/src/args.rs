@@ -3,9 +3,10 @@
 //! Both write long options with one dash; `normalise` gives them two before clap sees them, and finds where the
 //! program's own arguments begin. Options that have no effect here are accepted silently. Nothing is started here.
 
+use crate::allocation;
 use crate::args_file;
 use crate::binding::{self, Binding};
-use crate::foreign_variables::{self, Environment};
+use crate::foreign_variables::{self, Environment, NamedHosts};
 use crate::hosts::{self, HostEntry, Launcher, LauncherKind};
 use crate::pattern::{OutputOptions, OutputPattern};
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
@@ -115,7 +116,8 @@ struct RawOptions {
     /// Read the hosts from a file, one per line: HOST[:N] or HOST slots=N max_slots=N
     #[arg(short = 'f', long = "hostfile", aliases = ["machinefile", "default-hostfile"], value_name = "FILE")]
     host_file: Option<PathBuf>,
-    /// Program that starts the agents on other hosts: ssh (the default) or rsh; with fork all ranks run on this host
+    /// Program that starts the agents on other hosts: ssh (the default), rsh or slurm (srun); with fork all ranks run on
+    /// this host
     #[arg(long = "launcher", alias = "bootstrap", value_name = "WHICH")]
     launcher: Option<String>,
     /// The remote shell to use, with its options
@@ -124,6 +126,9 @@ struct RawOptions {
     /// Installation folder of Hawser on other hosts, if it is not the same as here
     #[arg(long = "prefix", value_name = "DIR")]
     installed: Option<PathBuf>,
+    /// Let the hosts of an allocation take more ranks than it has slots there
+    #[arg(long = "oversubscribe")]
+    oversubscribes: bool,
     /// Let the other ranks continue when one has ended; operations that need it fail (MPI_ERR_PROC_ABORTED)
     #[arg(long = "disable-auto-cleanup", alias = "enable-recovery")]
     keeps: bool,
@@ -144,7 +149,6 @@ struct RawOptions {
 /// Options of other launchers that change nothing here, grouped by the number of values that they take.
 const IGNORED_OPTIONS: [&[&str]; 3] = [
     &[
-        "oversubscribe",
         "nooversubscribe",
         "allow-run-as-root",
         "use-hwthread-cpus",
@@ -204,7 +208,7 @@ pub struct JobOptions {
     pub apps: Vec<AppOptions>,
     /// The hosts of the job; empty for this host.
     pub hosts: Vec<HostEntry>,
-    /// The variable that has named the hosts' file; None if the command line names them, or nothing does.
+    /// The variable that has named the hosts or their file; None if the command line names them, or nothing does.
     pub hosts_variable: Option<&'static str>,
     /// The number of ranks placed on a host before the next host's turn, instead of its slots.
     pub per_host: Option<u32>,
@@ -238,6 +242,7 @@ struct GlobalOptions<'a> {
     inherit: EnvInheritance,
     stdin: Option<String>,
     names_launcher: bool,
+    oversubscribes: bool,
     environment: Environment<'a>,
 }
 
@@ -247,7 +252,8 @@ pub fn parse(arguments: &[OsString], environment: Environment) -> Result<JobOpti
     command.build();
     let mut options = JobOptions::default();
     let (set, inherit) = (Vec::new(), EnvInheritance::All);
-    let mut global = GlobalOptions { set, inherit, stdin: None, names_launcher: false, environment };
+    let mut global =
+        GlobalOptions { set, inherit, stdin: None, names_launcher: false, oversubscribes: false, environment };
     for (number, segment) in arguments.split(|argument| argument == ":").enumerate() {
         let raw = parse_segment(&command, segment)?;
         take_options(&raw, &mut options, &mut global)?;
@@ -269,9 +275,12 @@ pub fn parse(arguments: &[OsString], environment: Environment) -> Result<JobOpti
         }
     }
     if !options.hosts.is_empty() || options.apps.iter().any(|app| !app.hosts.is_empty()) {
-        let are_foreign = options.hosts_variable.is_some();
-        foreign_variables::complete(environment, &mut options.launcher, global.names_launcher, are_foreign)
+        let variable = options.hosts_variable;
+        foreign_variables::complete(environment, &mut options.launcher, global.names_launcher, variable)
             .map_err(NothingToRun::UsageError)?;
+        if global.oversubscribes && variable.is_some_and(allocation::is_of_manager) {
+            options.hosts.iter_mut().for_each(|host| host.max = u32::MAX);
+        }
     }
     // A larger job is refused later (`job_control::host_jobs`).
     let size = options.apps.iter().map(|app| u64::from(app.ranks)).sum::<u64>().min(MAX_WORLD as u64);
@@ -449,6 +458,8 @@ fn take_options(raw: &RawOptions, options: &mut JobOptions, global: &mut GlobalO
     global.stdin = raw.stdin.clone().or(global.stdin.take());
     take_launcher(raw, &mut options.launcher)?;
     global.names_launcher |= raw.launcher.is_some() || raw.launcher_exec.is_some();
+    let mut mapping_words = raw.map_by.iter().flat_map(|mapping| mapping.split(':'));
+    global.oversubscribes |= raw.oversubscribes || mapping_words.any(|word| word.eq_ignore_ascii_case("oversubscribe"));
     global.set.extend(pairs("-genv", &raw.genv)?);
     if options.apps.is_empty() {
         // With a file of programs this runs twice, for the segment that names the file and for the file's first line:
@@ -461,8 +472,7 @@ fn take_options(raw: &RawOptions, options: &mut JobOptions, global: &mut GlobalO
             (options.hosts, options.hosts_variable) = (hosts, None);
         } else if options.hosts.is_empty()
             && raw.config_file.is_none()
-            && let Some((hosts, variable)) =
-                foreign_variables::hosts(global.environment).map_err(NothingToRun::UsageError)?
+            && let Some((hosts, variable)) = hosts_of_variables(global.environment)?
         {
             (options.hosts, options.hosts_variable) = (hosts, Some(variable));
         }
@@ -528,7 +538,8 @@ fn take_output(value: &str, outputs: &mut OutputOptions) -> Result<(), NothingTo
 
 fn take_launcher(raw: &RawOptions, launcher: &mut Launcher) -> Result<(), NothingToRun> {
     if let Some(name) = &raw.launcher {
-        let wrong = || NothingToRun::UsageError(format!("--launcher {name} is not supported; ssh, rsh and fork are"));
+        let wrong =
+            || NothingToRun::UsageError(format!("--launcher {name} is not supported; ssh, rsh, slurm and fork are"));
         launcher.kind = LauncherKind::parse(name).ok_or_else(wrong)?;
     }
     if let Some(exec) = &raw.launcher_exec {
@@ -539,6 +550,13 @@ fn take_launcher(raw: &RawOptions, launcher: &mut Launcher) -> Result<(), Nothin
     }
     launcher.prefix = raw.installed.clone().or(launcher.prefix.take());
     Ok(())
+}
+
+/// The hosts that the variables of other launchers name, or else those of the resource manager's allocation, and the
+/// variable that names them.
+fn hosts_of_variables(environment: Environment) -> Result<Option<NamedHosts>, NothingToRun> {
+    let named = foreign_variables::hosts(environment).map_err(NothingToRun::UsageError)?;
+    if named.is_some() { Ok(named) } else { allocation::hosts(environment).map_err(NothingToRun::UsageError) }
 }
 
 /// The hosts that a segment names.

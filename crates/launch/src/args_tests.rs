@@ -174,7 +174,8 @@ fn the_remote_shell_is_chosen_in_both_launchers_ways() {
         assert_eq!(launcher, expected);
     }
     assert_eq!(parsed("-launcher fork ./a").launcher.kind, LauncherKind::Fork);
-    assert!(refused("-launcher slurm ./a").contains("ssh, rsh and fork"));
+    assert_eq!(parsed("-bootstrap slurm ./a").launcher.kind, LauncherKind::Slurm);
+    assert!(refused("-launcher ll ./a").contains("ssh, rsh, slurm and fork"));
 }
 
 #[test]

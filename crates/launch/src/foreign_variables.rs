@@ -5,6 +5,7 @@
 //! one of them that its job is written for. Nothing here reads a variable of a resource manager, nor resolves a name.
 //! Used by `args`.
 
+use crate::allocation;
 use crate::hosts::{self, HostEntry, Launcher, LauncherKind};
 use std::path::Path;
 
@@ -55,14 +56,15 @@ pub fn hosts(environment: Environment) -> Result<Option<NamedHosts>, String> {
 }
 
 /// Completes `launcher`: its remote shell, unless the command line has named one (`is_named`), and the arguments of
-/// ssh. It is an error, one line for the user, if a variable names a kind that there is not and the hosts are those of
-/// a variable (`are_hosts_foreign`): where the user names hosts, what a site sets for another launcher does not count,
-/// nor do the command and the arguments that belong to it.
+/// ssh. In an allocation of Slurm, Slurm starts the agents if no variable names another shell. It is an error, one line
+/// for the user, if a variable names a kind that there is not and the hosts are those of a variable
+/// (`hosts_variable`): where the user names hosts, a kind that a site sets for another launcher does not count, nor do
+/// the command and the arguments that belong to it.
 pub fn complete(
     environment: Environment,
     launcher: &mut Launcher,
     is_named: bool,
-    are_hosts_foreign: bool,
+    hosts_variable: Option<&str>,
 ) -> Result<(), String> {
     if is_named && (launcher.exec.is_some() || launcher.kind != LauncherKind::Ssh) {
         return Ok(());
@@ -70,9 +72,9 @@ pub fn complete(
     if let Some((name, kind)) = first(environment, &KINDS).filter(|_| !is_named) {
         match LauncherKind::parse(kind.trim()) {
             Some(kind) => launcher.kind = kind,
-            None if are_hosts_foreign => {
+            None if hosts_variable.is_some() => {
                 return Err(format!(
-                    "{name}={kind} is not supported, ssh, rsh and fork are; unset {name}, or name a remote shell by \
+                    "{name}={kind} is not supported, ssh, rsh, slurm and fork are; unset {name}, or name a remote shell by \
                      --launcher or --launcher-exec"
                 ));
             }
@@ -81,6 +83,10 @@ pub fn complete(
     }
     if !is_named {
         launcher.exec = first(environment, &COMMANDS).and_then(|(_, commands)| command(&commands));
+        let is_slurm = hosts_variable == Some(allocation::SLURM) && launcher.exec.is_none();
+        if is_slurm && first(environment, &KINDS).is_none() && is_installed("srun") {
+            launcher.kind = LauncherKind::Slurm;
+        }
     }
     if let Some((_, arguments)) = first(environment, &ARGUMENTS) {
         launcher.arguments = arguments.split_whitespace().map(str::to_owned).collect();
@@ -92,13 +98,15 @@ pub fn complete(
 /// plain `ssh`, which is the default with options of its own.
 fn command(commands: &str) -> Option<String> {
     let commands: Vec<&str> = commands.split(':').map(str::trim).filter(|command| !command.is_empty()).collect();
-    let is_installed = |command: &&&str| {
-        let program = command.split_whitespace().next().unwrap_or_default();
-        let folders = std::env::var_os("PATH").unwrap_or_default();
-        program.contains('/') || std::env::split_paths(&folders).any(|folder| folder.join(program).is_file())
-    };
-    let found = commands.iter().find(is_installed).or(commands.first())?;
+    let found = commands.iter().find(|command| is_installed(command)).or(commands.first())?;
     (*found != "ssh").then(|| (*found).to_owned())
+}
+
+/// Whether the program of a command is in PATH, or is named with its folder.
+fn is_installed(command: &str) -> bool {
+    let program = command.split_whitespace().next().unwrap_or_default();
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    program.contains('/') || std::env::split_paths(&folders).any(|folder| folder.join(program).is_file())
 }
 
 #[cfg(test)]
@@ -111,7 +119,7 @@ mod tests {
 
     fn completed(set: &[(&str, &str)], mut launcher: Launcher) -> Result<Launcher, String> {
         let is_named = launcher != Launcher::default();
-        complete(&with(set), &mut launcher, is_named, true).map(|()| launcher)
+        complete(&with(set), &mut launcher, is_named, Some(HOST_FILES[0])).map(|()| launcher)
     }
 
     #[test]
@@ -137,7 +145,7 @@ mod tests {
         for variable in ARGUMENTS {
             let launcher = completed(&[(variable, "-o ConnectionAttempts=10")], Launcher::default()).unwrap();
             let words = launcher.shell("far", true).unwrap();
-            assert_eq!(words[words.len() - 2..], ["-o", "ConnectionAttempts=10"], "{variable}");
+            assert_eq!(words[words.len() - 3..], ["-o", "ConnectionAttempts=10", "far"], "{variable}");
             assert_eq!(words[0], "ssh");
         }
     }
@@ -146,7 +154,8 @@ mod tests {
     fn a_command_is_taken_unless_the_command_line_names_a_shell() {
         for variable in COMMANDS {
             let launcher = completed(&[(variable, "/etc/mpi/kubexec.sh : rsh")], Launcher::default()).unwrap();
-            assert_eq!(launcher.shell("far", true), Some(vec!["/etc/mpi/kubexec.sh".to_owned()]), "{variable}");
+            let words = launcher.shell("far", true).unwrap().join(" ");
+            assert_eq!(words, "/etc/mpi/kubexec.sh far", "{variable}");
         }
         let installed = completed(&[(COMMANDS[3], "no-such-shell:sh")], Launcher::default()).unwrap();
         assert_eq!(installed.exec.as_deref(), Some("sh"));
@@ -155,7 +164,7 @@ mod tests {
         let given = Launcher { exec: Some("b".into()), ..Launcher::default() };
         assert_eq!(completed(&set, given.clone()).unwrap(), given);
         let mut ssh = Launcher::default();
-        complete(&with(&[set[0], (ARGUMENTS[0], "-v")]), &mut ssh, true, true).unwrap();
+        complete(&with(&[set[0], (ARGUMENTS[0], "-v")]), &mut ssh, true, Some(HOST_FILES[0])).unwrap();
         assert_eq!(ssh, Launcher { arguments: vec!["-v".into()], ..Launcher::default() }, "--launcher ssh");
         let rsh = Launcher { kind: LauncherKind::Rsh, ..Launcher::default() };
         assert_eq!(completed(&set, rsh.clone()).unwrap(), rsh);
@@ -168,10 +177,24 @@ mod tests {
             let why = completed(&[(variable, "ll")], Launcher::default()).unwrap_err();
             assert!(why.starts_with(&format!("{variable}=ll is not supported")), "{why}");
             let mut launcher = Launcher::default();
-            // Slurm sets these in allocations, for MPICH's mpiexec.
-            let set = [(variable, "slurm"), (ARGUMENTS[0], "--external-launcher"), (COMMANDS[2], "srun")];
-            complete(&with(&set), &mut launcher, false, false).unwrap();
+            let of_ll = [(variable, "ll"), (ARGUMENTS[0], "-x"), (COMMANDS[2], "llspawn")];
+            complete(&with(&of_ll), &mut launcher, false, None).unwrap();
             assert_eq!(launcher, Launcher::default(), "the command line names the hosts");
+            // Slurm sets these in allocations, for MPICH's mpiexec.
+            let of_slurm = [(variable, "slurm"), (ARGUMENTS[0], "--external-launcher")];
+            complete(&with(&of_slurm), &mut launcher, false, None).unwrap();
+            let arguments = vec!["--external-launcher".to_owned()];
+            assert_eq!(launcher, Launcher { kind: LauncherKind::Slurm, arguments, ..Launcher::default() });
+        }
+    }
+
+    /// `srun` is not in PATH where this runs, or it is: only what keeps it out can be tested here.
+    #[test]
+    fn hosts_of_slurm_are_reached_by_the_shell_that_a_variable_names() {
+        for (set, kind) in [((COMMANDS[0], "rsh"), LauncherKind::Ssh), ((KINDS[0], "rsh"), LauncherKind::Rsh)] {
+            let mut launcher = Launcher::default();
+            complete(&with(&[set]), &mut launcher, false, Some(allocation::SLURM)).unwrap();
+            assert_eq!(launcher.kind, kind);
         }
     }
 }

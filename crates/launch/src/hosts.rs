@@ -60,11 +60,29 @@ pub struct Launcher {
     pub prefix: Option<PathBuf>,
 }
 
+/// The options of a step for one agent. Its output is passed on at once, its ranks may use all processors that the job
+/// has on the host, and the agent is no rank.
+const SRUN_OPTIONS: [&str; 5] = ["--nodes=1", "--ntasks=1", "--mpi=none", "--cpu-bind=none", "--unbuffered"];
+
+/// The variables that change a step of one agent: the first one, which older versions of Slurm do not know, lets it
+/// share the host's processors with other steps, and the others are of the job that the step is not like.
+const SRUN_VARIABLES: [(&str, Option<&str>); 7] = [
+    ("SLURM_OVERLAP", Some("1")),
+    ("SLURM_EXACT", None),
+    ("SLURM_NTASKS_PER_NODE", None),
+    ("SLURM_NTASKS_PER_CORE", None),
+    ("SLURM_NTASKS_PER_SOCKET", None),
+    ("SLURM_CPUS_PER_TASK", None),
+    ("SRUN_CPUS_PER_TASK", None),
+];
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum LauncherKind {
     #[default]
     Ssh,
     Rsh,
+    /// Slurm starts each agent, as a step of one task on its host.
+    Slurm,
     /// No shell: every agent runs here, whatever its host is called.
     Fork,
 }
@@ -75,6 +93,7 @@ impl LauncherKind {
         match name {
             "ssh" => Some(LauncherKind::Ssh),
             "rsh" => Some(LauncherKind::Rsh),
+            "slurm" => Some(LauncherKind::Slurm),
             "fork" => Some(LauncherKind::Fork),
             _ => None,
         }
@@ -83,7 +102,7 @@ impl LauncherKind {
 
 impl Launcher {
     /// The remote shell for the host `name`, which is the only one of its job (`is_only`) or one of several: the words
-    /// of its command that precede the host's name. None if the agent is started on this host without a shell.
+    /// that precede the command for that host. None if the agent is started on this host without a shell.
     pub fn shell(&self, name: &str, is_only: bool) -> Option<Vec<String>> {
         let own = host::name();
         let is_own = name == own || Some(name) == own.split('.').next();
@@ -91,22 +110,30 @@ impl Launcher {
         if here.contains(&name) || is_own && is_only || self.kind == LauncherKind::Fork {
             return None;
         }
-        let with_arguments = |words: Vec<&str>| {
-            let words = words.into_iter().chain(self.arguments.iter().map(String::as_str));
-            Some(words.map(str::to_owned).collect())
-        };
-        if let Some(exec) = &self.exec {
-            return with_arguments(exec.split_whitespace().collect());
-        }
-        if is_own {
+        if is_own && (self.exec.is_none() || self.kind == LauncherKind::Slurm) {
             return None;
         }
-        let words: &[&str] = match self.kind {
+        let default: &[&str] = match self.kind {
             // A user who would have to enter a password gets an error at once.
             LauncherKind::Ssh => &["ssh", "-x", "-o", "BatchMode=yes"],
+            LauncherKind::Slurm => &["srun"],
             _ => &["rsh"],
         };
-        with_arguments(words.to_vec())
+        let mut words = self.exec.as_deref().map_or(default.to_vec(), |exec| exec.split_whitespace().collect());
+        if self.kind == LauncherKind::Slurm {
+            words.extend(SRUN_OPTIONS);
+        }
+        words.extend(self.arguments.iter().map(String::as_str));
+        let last = match self.kind {
+            LauncherKind::Slurm => vec![format!("--nodelist={name}"), "sh".into(), "-c".into()],
+            _ => vec![name.into()],
+        };
+        Some(words.into_iter().map(str::to_owned).chain(last).collect())
+    }
+
+    /// The variables that the remote shell gets, or does not get, other than mpiexec has them.
+    pub fn variables(&self) -> &'static [(&'static str, Option<&'static str>)] {
+        if self.kind == LauncherKind::Slurm { &SRUN_VARIABLES } else { &[] }
     }
 
     /// The path of mpiexec on another host, and the command for a remote shell that starts it there with
@@ -161,8 +188,13 @@ mod tests {
         let own = host::name();
         assert_eq!((words(&ssh, "localhost"), words(&ssh, &own)), (None, None));
         assert!(words(&ssh, "far").is_some_and(|words| words.starts_with("ssh ")));
-        assert_eq!(words(&Launcher { kind: LauncherKind::Rsh, ..ssh }, "far"), Some("rsh".into()));
-        assert_eq!((words(&exec, "localhost"), words(&exec, &own)), (None, Some("lab-rsh -p 2".into())));
+        assert_eq!(words(&Launcher { kind: LauncherKind::Rsh, ..ssh }, "far"), Some("rsh far".into()));
+        let slurm = Launcher { kind: LauncherKind::Slurm, arguments: vec!["--qos=x".into()], ..Launcher::default() };
+        let options = "--nodes=1 --ntasks=1 --mpi=none --cpu-bind=none --unbuffered --qos=x --nodelist=far sh -c";
+        assert_eq!((words(&slurm, &own), words(&slurm, "far")), (None, Some(format!("srun {options}"))));
+        let srun = Launcher { exec: Some("/opt/srun".into()), ..slurm };
+        assert_eq!((words(&srun, &own), words(&srun, "far")), (None, Some(format!("/opt/srun {options}"))));
+        assert_eq!((words(&exec, "localhost"), words(&exec, &own)), (None, Some(format!("lab-rsh -p 2 {own}"))));
         assert_eq!(words(&fork, "far"), None);
         assert_eq!((exec.shell(&own, true), exec.shell("far", true).is_some()), (None, true));
     }

@@ -10,6 +10,7 @@
 
 pub mod agent;
 pub mod algorithms;
+mod allocation;
 pub mod args;
 mod args_file;
 pub mod binding;

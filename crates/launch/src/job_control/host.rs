@@ -104,7 +104,7 @@ pub struct JobHost {
 
 /// The remote shell by which a host is reached.
 pub struct RemoteShell {
-    /// The remote shell with its options.
+    /// The remote shell with its options, and the name of the host.
     shell: String,
     /// The mpiexec that the shell must start.
     program: PathBuf,
@@ -185,13 +185,7 @@ impl JobHost {
     /// The command that reaches another host, for -v; None for an agent of mpiexec's own host.
     pub fn start_command(&self) -> Option<String> {
         let remote = self.remote_shell.as_ref()?;
-        Some(format!(
-            "host {0}: {1} {0} {2} {3}",
-            self.name,
-            remote.shell,
-            remote.program.display(),
-            supervisor::SUBCOMMAND
-        ))
+        Some(format!("host {}: {} {} {}", self.name, remote.shell, remote.program.display(), supervisor::SUBCOMMAND))
     }
 
     /// Whether frames from its agent may still arrive.
@@ -316,7 +310,7 @@ impl JobHost {
             Some(remote) if self.state == HostState::Connecting => {
                 let last = remote.last_line_text(self.channel.preamble());
                 format!(
-                    "host {0} has not answered for {CONNECT_S} s{last}; check that `{1} {0} true` works without a \
+                    "host {} has not answered for {CONNECT_S} s{last}; check that `{} true` works without a \
                      prompt",
                     self.name, remote.shell
                 )
@@ -399,7 +393,13 @@ fn start_remote(name: &str, shell: &[String], launcher: &Launcher, signals: &Sig
     pipe::set_nonblocking(errors.as_fd())?;
     let (program, remote_command) = launcher.command(supervisor::SUBCOMMAND);
     let mut command = Command::new(&shell[0]);
-    command.args(&shell[1..]).args([name, &remote_command]).stdin(stdin).stdout(stdout).stderr(stderr);
+    command.args(&shell[1..]).arg(&remote_command).stdin(stdin).stdout(stdout).stderr(stderr);
+    for (name, value) in launcher.variables() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
     let spawn_options = SpawnOptions {
         mask: Some(signals.saved_mask()),
         leads: Leads::Group,

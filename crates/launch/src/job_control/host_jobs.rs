@@ -1,5 +1,6 @@
 //! Translates the command line into the job that each host's agent must run.
 
+use crate::allocation;
 use crate::args::{AppOptions, EnvInheritance, JobOptions};
 use crate::frames::{App, HostJob};
 use crate::hosts::RankPlacer;
@@ -89,8 +90,15 @@ fn assign_ranks(options: &JobOptions) -> io::Result<Vec<(&str, u32)>> {
         for _ in 0..app.ranks {
             let host = if options.hosts.is_empty() && app.hosts.is_empty() { Some("") } else { placer.next() };
             let host = host.ok_or_else(|| {
-                let text = format!("the hosts' max_slots allow no more than {} ranks", assigned.len());
-                io::Error::other(text)
+                let (most, size) = (assigned.len(), options.apps.iter().map(|app| u64::from(app.ranks)).sum::<u64>());
+                let manager = options.hosts_variable.filter(|name| allocation::is_of_manager(name));
+                io::Error::other(match manager {
+                    Some(variable) => format!(
+                        "{size} ranks are more than the {most} slots of this allocation ({variable}); allocate more, \
+                         or add -oversubscribe"
+                    ),
+                    None => format!("the hosts' max_slots allow no more than {most} ranks"),
+                })
             })?;
             assigned.push((host, number));
         }
