@@ -286,5 +286,11 @@ def in_allocation(run, lab, env, build):
     # The input of rank 1, on the other host, goes by srun.
     done = mpiexec("-s", "2", "cat", input="through\n")
     assert done.returncode == 0 and done.stdout == "through\n", done
+    # More than all buffers between, and a reader that pauses for longer than heartbeats are apart.
+    line = [SLURM / "usr/bin/salloc", "-N", "2", "--ntasks-per-node=2", "mpiexec", "sh", "-c", "head -c 30000000 /dev/zero"]
+    with lab.hosts[0].start(line, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+        time.sleep(3)
+        out, err = job.communicate(timeout=60)
+    assert job.returncode == 0 and len(out) == 4 * 30_000_000 and not out.strip(b"\0"), (job.returncode, len(out), err)
     wait_for(lambda: run("squeue", "-h").stdout == "")
     assert not [words for host in lab.hosts for words in host.processes().values() if "slurm" not in words[0]]

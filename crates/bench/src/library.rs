@@ -8,6 +8,7 @@ use crate::record::CurveLevel;
 use crate::task::TrafficPattern;
 use crate::testbed::TestBed;
 use clap::ValueEnum;
+use hawser_boot::hosts::ALLOCATION_VARIABLES;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -128,6 +129,12 @@ impl MpiLibrary {
         let library_path = prepend_path(&spec.prefix.join("lib"), "LD_LIBRARY_PATH");
         command.env("LD_LIBRARY_PATH", library_path).env("PATH", prepend_path(&spec.prefix.join("bin"), "PATH"));
         command.env("HAWSER_BENCH_CORES", testbed.cores()).env("HAWSER_BENCH_RANKS", ranks.to_string());
+        if testbed.multi_host_job().is_none() {
+            // All ranks are to run on this host, though it may be one of an allocation's.
+            for name in ALLOCATION_VARIABLES {
+                command.env_remove(name);
+            }
+        }
         command.envs(self.variables(testbed).iter().copied()).envs(spec.variables.iter().cloned());
         Ok(SystemSpec {
             name: spec.name.clone(),

@@ -5,6 +5,17 @@
 
 use std::path::Path;
 
+/// The variables by which resource managers name the hosts of an allocation (`launch::allocation`).
+pub const ALLOCATION_VARIABLES: [&str; 7] = [
+    "SLURM_JOB_NODELIST",
+    "SLURM_NODELIST",
+    "SLURM_HET_SIZE",
+    "PBS_NODEFILE",
+    "LSB_DJOB_HOSTFILE",
+    "LSB_MCPU_HOSTS",
+    "PE_HOSTFILE",
+];
+
 /// A host as the user has written it. `slots` is the number of ranks that it takes before the next host's turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostEntry {

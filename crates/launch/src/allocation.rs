@@ -6,15 +6,22 @@
 
 use crate::foreign_variables::{Environment, NamedHosts};
 use crate::hosts::{self, HostEntry};
+use hawser_boot::protocol::RANK_VARIABLE;
 use hawser_os::host;
 use std::fs;
+
+/// The number of components of a heterogeneous job of Slurm.
+const SLURM_COMPONENTS: &str = "SLURM_HET_SIZE";
 
 /// The variable of Slurm. Its allocations are those in which agents are started by `srun`.
 pub const SLURM: &str = "SLURM_JOB_NODELIST";
 
-/// The maximum number of hosts, so that a wrong list takes little memory: more than Slurm's own limit of nodes (65533,
-/// MAX_SLURM_NODES).
+/// A list of Slurm may name at most this many hosts. Slurm's own limit is 65533 (MAX_SLURM_NODES).
 const HOSTS_MAX: usize = 1 << 16;
+/// The maximum length of a host's name, in bytes (HOST_NAME_MAX of POSIX is 255).
+const NAME_BYTES_MAX: usize = 255;
+/// The maximum number of brackets in a name. Names of clusters have one or two.
+const BRACKETS_MAX: usize = 8;
 
 /// A resource manager: its variable, and the function that makes hosts of the variable's value.
 type Manager = (&'static str, fn(&str, Environment) -> Result<Vec<HostEntry>, String>);
@@ -33,8 +40,16 @@ const MANAGERS: [Manager; 5] = [
 ];
 
 /// Returns the hosts of the allocation, each of which takes as many ranks as it has slots, and the variable that has
-/// named them; None if mpiexec runs in no allocation. The error is one line for the user.
+/// named them. None if mpiexec runs in no allocation, is started by a rank of ours, which must stay on its host, or is
+/// one of several tasks of a step, each of which starts a job of its own. The error is one line for the user.
 pub fn hosts(environment: Environment) -> Result<Option<NamedHosts>, String> {
+    let number = |name| environment(name).and_then(|value| value.trim().parse::<u32>().ok()).unwrap_or(0);
+    if environment(RANK_VARIABLE).is_some() || number("SLURM_STEP_NUM_TASKS") > 1 {
+        return Ok(None);
+    }
+    if number(SLURM_COMPONENTS) > 1 {
+        return Err(explained(SLURM_COMPONENTS, "the hosts of a heterogeneous job are not read"));
+    }
     for (name, hosts) in MANAGERS {
         let Some(value) = environment(name).filter(|value| !value.trim().is_empty()) else { continue };
         return match hosts(value.trim(), environment) {
@@ -107,10 +122,17 @@ fn entry(name: &str, slots: u32, max: u32) -> Result<HostEntry, String> {
 
 /// The hosts of Slurm's list. A host takes as many ranks in its turn as it has tasks, and as many in all as it has
 /// tasks or processors for tasks, whichever is more (sbatch(1), output environment variables).
+///
+/// In a step on some of the job's hosts the numbers of tasks are the step's, and only its hosts count. An interactive
+/// step has one host and the job's numbers: its hosts are the job's.
 fn slurm(list: &str, environment: Environment) -> Result<Vec<HostEntry>, String> {
-    let names = expanded(list).ok_or_else(|| format!("{list:?} is not a list of hosts"))?;
-    // In a step on some of the hosts the number of tasks is that of the step.
-    let each = |name| environment(name).and_then(|value| repeats(&value)).filter(|each| each.len() == names.len());
+    let expanded = |list: &str| expanded(list).ok_or_else(|| format!("{list:?} is not a list of hosts"));
+    let counts = |name| environment(name).and_then(|value| repeats(&value));
+    let of_job = expanded(list)?;
+    let is_of_step = counts("SLURM_TASKS_PER_NODE").is_some_and(|tasks| tasks.len() != of_job.len());
+    let of_step = environment("SLURM_STEP_NODELIST").filter(|_| is_of_step);
+    let names = of_step.map(|list| expanded(&list)).transpose()?.unwrap_or(of_job);
+    let each = |name| counts(name).filter(|each| each.len() == names.len());
     let processors_a_task = environment("SLURM_CPUS_PER_TASK").and_then(|value| value.parse().ok()).unwrap_or(1).max(1);
     let processors = each("SLURM_JOB_CPUS_PER_NODE").unwrap_or_default();
     let tasks = each("SLURM_TASKS_PER_NODE").unwrap_or_default();
@@ -129,7 +151,7 @@ fn repeats(text: &str) -> Option<Vec<u32>> {
         let (number, times) = part
             .split_once("(x")
             .map_or(Some((part, "1")), |(number, times)| Some((number, times.strip_suffix(')')?)))?;
-        let times = times.parse().ok().filter(|times| numbers.len() + times <= HOSTS_MAX)?;
+        let times = times.parse().ok().filter(|&times: &usize| times <= HOSTS_MAX - numbers.len())?;
         numbers.extend(std::iter::repeat_n(number.parse::<u32>().ok()?, times));
     }
     Some(numbers)
@@ -145,6 +167,9 @@ fn expanded(list: &str) -> Option<Vec<String>> {
         c == ',' && depth == 0
     });
     for part in parts {
+        if part.is_empty() || part.matches('[').count() > BRACKETS_MAX {
+            return None;
+        }
         names.extend(expanded_part(part)?);
         if names.len() > HOSTS_MAX {
             return None;
@@ -153,22 +178,24 @@ fn expanded(list: &str) -> Option<Vec<String>> {
     Some(names)
 }
 
-/// Expands the brackets of one part of a list.
+/// Expands the brackets of one part of a list, or of the end of one.
 fn expanded_part(part: &str) -> Option<Vec<String>> {
     let Some((front, rest)) = part.split_once('[') else {
-        return (!part.is_empty() && !part.contains(']')).then(|| vec![part.to_owned()]);
+        return (part.len() <= NAME_BYTES_MAX && !part.contains(']')).then(|| vec![part.to_owned()]);
     };
     let (ranges, behind) = rest.split_once(']')?;
-    let tails = if behind.is_empty() { vec![String::new()] } else { expanded_part(behind)? };
+    let tails = expanded_part(behind)?;
     let mut names = Vec::new();
     for range in ranges.split(',') {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         let (from, to) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
-        if !is_number(first) || !is_number(last) || from > to || (to - from + 1) * tails.len() > HOSTS_MAX {
+        let width = first.len();
+        let is_long = front.len() + width.max(last.len()) + tails[0].len() > NAME_BYTES_MAX;
+        let count = to.checked_sub(from).and_then(|more| more.checked_add(1)?.checked_mul(tails.len()));
+        if !is_number(first) || !is_number(last) || is_long || count.is_none_or(|count| count > HOSTS_MAX) {
             return None;
         }
-        let width = first.len();
         let numbers = (from..=to).flat_map(|number| tails.iter().map(move |tail| (number, tail)));
         names.extend(numbers.map(|(number, tail)| format!("{front}{number:0width$}{tail}")));
         if names.len() > HOSTS_MAX {
@@ -209,8 +236,19 @@ mod tests {
         {
             assert_eq!(names(wrong), None, "{wrong}");
         }
-        let product = "a[0-9999][0-9999][0-9999]";
-        assert_eq!(names(product), None, "too many");
+        let zeros = format!("a[{}-65535]", "0".repeat(300));
+        let nested = "[1]".repeat(100_000);
+        let name = "a".repeat(300);
+        for too_large in [
+            "a[0-9999][0-9999][0-9999]",
+            "a[0-18446744073709551615]",
+            "a[0-281474976710655][0-65535]",
+            &zeros,
+            &nested,
+            &name,
+        ] {
+            assert_eq!(names(too_large), None);
+        }
     }
 
     #[test]
@@ -222,9 +260,24 @@ mod tests {
         assert_eq!(text(&set("9,2,1", "8(x2),4")).unwrap(), "n1:9/9 n2:2/8 m:1/4");
         let threads = [&set("2(x2),1", "8(x2),4")[..], &[("SLURM_CPUS_PER_TASK", "4")]].concat();
         assert_eq!(text(&threads).unwrap(), "n1:2/2 n2:2/2 m:1/1");
-        assert_eq!(text(&set("1", "4(x3)")).unwrap(), "n1:4/4 n2:4/4 m:4/4", "a step on one of three hosts");
+        let of_step = [&set("2", "4(x3)")[..], &[("SLURM_STEP_NODELIST", "n2")]].concat();
+        assert_eq!(text(&of_step).unwrap(), "n2:2/2", "a step on one of three hosts");
+        let interactive = [&set("2(x3)", "4(x3)")[..], &[("SLURM_STEP_NODELIST", "n1")]].concat();
+        assert_eq!(text(&interactive).unwrap(), "n1:2/4 n2:2/4 m:2/4");
+        for own in [("SLURM_STEP_NUM_TASKS", "2"), (RANK_VARIABLE, "0")] {
+            assert_eq!(hosts(&with(&[&set("2(x3)", "4(x3)")[..], &[own]].concat())), Ok(None));
+        }
+        assert!(text(&[(SLURM_COMPONENTS, "2")]).unwrap_err().starts_with("SLURM_HET_SIZE: the hosts of a heterog"));
         assert_eq!(text(&set("x", "4(x")).unwrap(), "n1:1/1 n2:1/1 m:1/1");
-        assert_eq!(text(&set("1(x99999999999)", "4(x99999999)")).unwrap(), "n1:1/1 n2:1/1 m:1/1");
+        for many in ["1(x99999999999)", "1,1(x18446744073709551615)"] {
+            assert_eq!(text(&set(many, many)).unwrap(), "n1:1/1 n2:1/1 m:1/1");
+        }
+    }
+
+    #[test]
+    fn the_benchmark_knows_every_manager() {
+        assert!(MANAGERS.iter().all(|(name, _)| hosts::ALLOCATION_VARIABLES.contains(name)));
+        assert!(hosts::ALLOCATION_VARIABLES.contains(&SLURM_COMPONENTS));
     }
 
     #[test]

@@ -278,8 +278,13 @@ pub fn parse(arguments: &[OsString], environment: Environment) -> Result<JobOpti
         let variable = options.hosts_variable;
         foreign_variables::complete(environment, &mut options.launcher, global.names_launcher, variable)
             .map_err(NothingToRun::UsageError)?;
-        if global.oversubscribes && variable.is_some_and(allocation::is_of_manager) {
-            options.hosts.iter_mut().for_each(|host| host.max = u32::MAX);
+        if variable.is_some_and(allocation::is_of_manager) {
+            if options.apps.is_empty() {
+                // `--info` alone is about this host, unless others are named.
+                (options.hosts, options.hosts_variable) = (Vec::new(), None);
+            } else if global.oversubscribes || foreign_variables::may_oversubscribe(environment) {
+                options.hosts.iter_mut().for_each(|host| host.max = u32::MAX);
+            }
         }
     }
     // A larger job is refused later (`job_control::host_jobs`).

@@ -40,7 +40,7 @@ fn first(environment: Environment, names: &[&'static str]) -> Option<(&'static s
     names.iter().find_map(|&name| Some((name, environment(name).filter(|value| !value.trim().is_empty())?)))
 }
 
-/// Hosts, and the variable that has named their file.
+/// Hosts, and the variable that has named them or their file.
 pub type NamedHosts = (Vec<HostEntry>, &'static str);
 
 /// The hosts in the file that a variable names; None if no variable names one. The error is one line for the user.
@@ -55,11 +55,11 @@ pub fn hosts(environment: Environment) -> Result<Option<NamedHosts>, String> {
     }
 }
 
-/// Completes `launcher`: its remote shell, unless the command line has named one (`is_named`), and the arguments of
-/// ssh. In an allocation of Slurm, Slurm starts the agents if no variable names another shell. It is an error, one line
-/// for the user, if a variable names a kind that there is not and the hosts are those of a variable
-/// (`hosts_variable`): where the user names hosts, a kind that a site sets for another launcher does not count, nor do
-/// the command and the arguments that belong to it.
+/// Completes `launcher`: its remote shell, unless the command line has named one (`is_named`), and the shell's arguments.
+/// In an allocation of Slurm, Slurm starts the agents if no variable names another shell. It is an error, one line for
+/// the user, if a variable names a kind that there is not and the hosts are those of a variable (`hosts_variable`):
+/// where the user names hosts, a kind that a site sets for another launcher does not count, nor do the command and the
+/// arguments that belong to it.
 pub fn complete(
     environment: Environment,
     launcher: &mut Launcher,
@@ -69,29 +69,47 @@ pub fn complete(
     if is_named && (launcher.exec.is_some() || launcher.kind != LauncherKind::Ssh) {
         return Ok(());
     }
-    if let Some((name, kind)) = first(environment, &KINDS).filter(|_| !is_named) {
-        match LauncherKind::parse(kind.trim()) {
-            Some(kind) => launcher.kind = kind,
-            None if hosts_variable.is_some() => {
-                return Err(format!(
-                    "{name}={kind} is not supported, ssh, rsh, slurm and fork are; unset {name}, or name a remote shell by \
-                     --launcher or --launcher-exec"
-                ));
-            }
-            None => return Ok(()),
-        }
+    let set = first(environment, &KINDS);
+    let kind = set.as_ref().and_then(|(_, kind)| LauncherKind::parse(kind.trim()));
+    if let Some((name, text)) = set.filter(|_| !is_named && kind.is_none()) {
+        return match hosts_variable {
+            None => Ok(()),
+            Some(_) => Err(format!(
+                "{name}={text} is not supported, ssh, rsh, slurm and fork are; unset {name}, or name a remote shell by \
+                 --launcher or --launcher-exec"
+            )),
+        };
     }
+    // Hydra's command and arguments are those of Hydra's kind, and Open MPI's are of a remote shell.
+    let is_hydra_for_srun = kind == Some(LauncherKind::Slurm);
+    let fitting = |is_srun: bool, names: &[&'static str]| {
+        let is_fitting = |name: &&&str| if name.contains("_MCA_") { !is_srun } else { is_hydra_for_srun == is_srun };
+        first(environment, &names.iter().filter(is_fitting).copied().collect::<Vec<_>>()).map(|(_, value)| value)
+    };
     if !is_named {
-        launcher.exec = first(environment, &COMMANDS).and_then(|(_, commands)| command(&commands));
-        let is_slurm = hosts_variable == Some(allocation::SLURM) && launcher.exec.is_none();
-        if is_slurm && first(environment, &KINDS).is_none() && is_installed("srun") {
-            launcher.kind = LauncherKind::Slurm;
-        }
+        let by_srun = fitting(true, &COMMANDS).and_then(|commands| command(&commands));
+        let by_shell = fitting(false, &COMMANDS).and_then(|commands| command(&commands));
+        let is_slurms = hosts_variable == Some(allocation::SLURM) && kind.is_none() && by_shell.is_none();
+        let is_there = by_srun.is_some() || is_installed("srun");
+        launcher.kind = match kind {
+            Some(LauncherKind::Slurm) if !is_there => LauncherKind::Ssh,
+            None if is_slurms && is_there => LauncherKind::Slurm,
+            kind => kind.unwrap_or_default(),
+        };
+        launcher.exec = if launcher.kind == LauncherKind::Slurm { by_srun } else { by_shell };
     }
-    if let Some((_, arguments)) = first(environment, &ARGUMENTS) {
+    if let Some(arguments) = fitting(launcher.kind == LauncherKind::Slurm, &ARGUMENTS) {
         launcher.arguments = arguments.split_whitespace().map(str::to_owned).collect();
     }
     Ok(())
+}
+
+/// Whether a variable of Open MPI permits more ranks than slots.
+pub fn may_oversubscribe(environment: Environment) -> bool {
+    let is_true = |value: String| ["1", "true", "yes"].contains(&value.trim().to_lowercase().as_str());
+    let policies = ["PRTE_MCA_rmaps_default_mapping_policy", "OMPI_MCA_rmaps_base_mapping_policy"];
+    environment("OMPI_MCA_rmaps_base_oversubscribe").is_some_and(is_true)
+        || first(environment, &policies).is_some_and(|(_, policy)| policy.to_lowercase().contains(":oversubscribe"))
 }
 
 /// The remote shell of a list such as `ssh : rsh`, of which Open MPI takes the first one that is installed. None for
@@ -181,10 +199,29 @@ mod tests {
             complete(&with(&of_ll), &mut launcher, false, None).unwrap();
             assert_eq!(launcher, Launcher::default(), "the command line names the hosts");
             // Slurm sets these in allocations, for MPICH's mpiexec.
-            let of_slurm = [(variable, "slurm"), (ARGUMENTS[0], "--external-launcher")];
+            let of_slurm = [(variable, "slurm"), (ARGUMENTS[0], "--external-launcher"), (COMMANDS[0], "/opt/srun")];
             complete(&with(&of_slurm), &mut launcher, false, None).unwrap();
-            let arguments = vec!["--external-launcher".to_owned()];
-            assert_eq!(launcher, Launcher { kind: LauncherKind::Slurm, arguments, ..Launcher::default() });
+            let (exec, arguments) = (Some("/opt/srun".to_owned()), vec!["--external-launcher".to_owned()]);
+            assert_eq!(launcher, Launcher { kind: LauncherKind::Slurm, exec, arguments, prefix: None });
+            // They are not those of a shell that the command line names, and Open MPI's are not those of srun.
+            launcher = Launcher::default();
+            complete(&with(&of_slurm), &mut launcher, true, None).unwrap();
+            assert_eq!(launcher, Launcher::default());
+            let of_both = [(variable, "slurm"), (COMMANDS[0], "/opt/srun"), ("OMPI_MCA_plm_rsh_args", "-o x=y")];
+            complete(&with(&of_both), &mut launcher, false, None).unwrap();
+            assert_eq!((launcher.kind, launcher.arguments), (LauncherKind::Slurm, vec![]));
+        }
+    }
+
+    #[test]
+    fn variables_of_open_mpi_permit_more_ranks_than_slots() {
+        for (name, value, may) in [
+            ("OMPI_MCA_rmaps_base_oversubscribe", "true", true),
+            ("OMPI_MCA_rmaps_base_oversubscribe", "0", false),
+            ("PRTE_MCA_rmaps_default_mapping_policy", "core:OVERSUBSCRIBE", true),
+            ("PRTE_MCA_rmaps_default_mapping_policy", "core", false),
+        ] {
+            assert_eq!(may_oversubscribe(&with(&[(name, value)])), may, "{name}={value}");
         }
     }
 

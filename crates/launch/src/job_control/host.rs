@@ -20,8 +20,6 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// The time limit from starting a remote shell to the agent's first frame: logging in takes seconds on some clusters.
-const CONNECT_S: u64 = 30;
 /// The time limit from an agent's last frame, or the end of its channel, to the end of its process.
 const AGENT_EXIT_NS: u64 = 1_700_000_000;
 /// The age, in ns, from which on a heartbeat releases the last line of a remote shell (`LastLine`): longer than an
@@ -106,8 +104,9 @@ pub struct JobHost {
 pub struct RemoteShell {
     /// The remote shell with its options, and the name of the host.
     shell: String,
-    /// The mpiexec that the shell must start.
+    /// The mpiexec that the shell must start, and the time limit for that in seconds.
     program: PathBuf,
+    connect_s: u64,
     stderr: Option<OwnedFd>,
     partial: Vec<u8>,
     last_line: LastLine,
@@ -161,7 +160,7 @@ impl JobHost {
             end: None,
             agent_pid: child_pid,
             remote_shell,
-            deadline_ns: Some(clock::now_ns() + CONNECT_S * 1_000_000_000),
+            deadline_ns: Some(clock::now_ns() + launcher.connect_s() * 1_000_000_000),
             watched: [false; 3],
             stdin_in_flight: 0,
             finalized_count: 0,
@@ -310,9 +309,8 @@ impl JobHost {
             Some(remote) if self.state == HostState::Connecting => {
                 let last = remote.last_line_text(self.channel.preamble());
                 format!(
-                    "host {} has not answered for {CONNECT_S} s{last}; check that `{} true` works without a \
-                     prompt",
-                    self.name, remote.shell
+                    "host {} has not answered for {} s{last}; check that `{} true` works without a prompt",
+                    self.name, remote.connect_s, remote.shell
                 )
             }
             Some(_) => format!(
@@ -394,12 +392,7 @@ fn start_remote(name: &str, shell: &[String], launcher: &Launcher, signals: &Sig
     let (program, remote_command) = launcher.command(supervisor::SUBCOMMAND);
     let mut command = Command::new(&shell[0]);
     command.args(&shell[1..]).arg(&remote_command).stdin(stdin).stdout(stdout).stderr(stderr);
-    for (name, value) in launcher.variables() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
+    launcher.adapt(&mut command);
     let spawn_options = SpawnOptions {
         mask: Some(signals.saved_mask()),
         leads: Leads::Group,
@@ -417,6 +410,7 @@ fn start_remote(name: &str, shell: &[String], launcher: &Launcher, signals: &Sig
     let remote_shell = RemoteShell {
         shell: shell.join(" "),
         program,
+        connect_s: launcher.connect_s(),
         stderr: Some(errors),
         partial: Vec::new(),
         last_line: LastLine::default(),
@@ -456,7 +450,7 @@ mod tests {
         let start_ns = clock::now_ns();
         let mut host = JobHost::start_agent(job, &launcher, &SignalFd::block(&[]).unwrap()).unwrap();
         let deadline_ns = host.next_deadline_ns().expect("calling has a deadline");
-        assert!(deadline_ns >= start_ns + CONNECT_S * 1_000_000_000);
+        assert!(deadline_ns >= start_ns + launcher.connect_s() * 1_000_000_000);
         let overdue: Vec<_> =
             [deadline_ns - 1, deadline_ns, u64::MAX].map(|now_ns| host.overdue_step(now_ns, true)).into();
         assert_eq!((overdue, host.next_deadline_ns()), (vec![None, Some(OverdueStep::Silent), None], None));

@@ -15,7 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 
 /// Makes the part of the job for each host that has ranks, in the order of the hosts' first ranks. If no hosts are
 /// named, there is one part, for this host under its own name. It is an error if there are too many ranks for the
-/// job, a host or the hosts' max_slots.
+/// job, a host, the hosts' max_slots or the slots of an allocation.
 pub fn host_jobs<'a>(options: &'a JobOptions, stats: bool) -> io::Result<Vec<HostJob>> {
     let size: u64 = options.apps.iter().map(|app| u64::from(app.ranks)).sum();
     if size > MAX_WORLD as u64 {
@@ -90,20 +90,26 @@ fn assign_ranks(options: &JobOptions) -> io::Result<Vec<(&str, u32)>> {
         for _ in 0..app.ranks {
             let host = if options.hosts.is_empty() && app.hosts.is_empty() { Some("") } else { placer.next() };
             let host = host.ok_or_else(|| {
-                let (most, size) = (assigned.len(), options.apps.iter().map(|app| u64::from(app.ranks)).sum::<u64>());
-                let manager = options.hosts_variable.filter(|name| allocation::is_of_manager(name));
-                io::Error::other(match manager {
-                    Some(variable) => format!(
-                        "{size} ranks are more than the {most} slots of this allocation ({variable}); allocate more, \
-                         or add -oversubscribe"
-                    ),
-                    None => format!("the hosts' max_slots allow no more than {most} ranks"),
+                let is_of_manager = |name: &&str| app.hosts.is_empty() && allocation::is_of_manager(name);
+                io::Error::other(match options.hosts_variable.filter(is_of_manager) {
+                    Some(variable) => too_many_for_allocation(options, variable),
+                    None => format!("the hosts' max_slots allow no more than {} ranks", assigned.len()),
                 })
             })?;
             assigned.push((host, number));
         }
     }
     Ok(assigned)
+}
+
+/// The error of a job with more ranks than the allocation has slots.
+fn too_many_for_allocation(options: &JobOptions, variable: &str) -> String {
+    let ranks: u64 = options.apps.iter().filter(|app| app.hosts.is_empty()).map(|app| u64::from(app.ranks)).sum();
+    let slots: u64 = options.hosts.iter().map(|host| u64::from(host.max)).sum();
+    format!(
+        "{ranks} ranks are more than the {slots} slots of this allocation ({variable}); allocate more, or add \
+         -oversubscribe"
+    )
 }
 
 fn app(options: &AppOptions, own_environment: impl Iterator<Item = (OsString, OsString)>) -> App {
