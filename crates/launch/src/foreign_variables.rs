@@ -55,11 +55,11 @@ pub fn hosts(environment: Environment) -> Result<Option<NamedHosts>, String> {
     }
 }
 
-/// Completes `launcher`: its remote shell, unless the command line has named one (`is_named`), and the shell's arguments.
-/// In an allocation of Slurm, Slurm starts the agents if no variable names another shell. It is an error, one line for
-/// the user, if a variable names a kind that there is not and the hosts are those of a variable (`hosts_variable`):
-/// where the user names hosts, a kind that a site sets for another launcher does not count, nor do the command and the
-/// arguments that belong to it.
+/// Completes `launcher`: its remote shell, unless the command line has named one (`is_named`), and the arguments of the
+/// shell. In an allocation of Slurm, Slurm starts the agents if no variable names another shell. It is an error, one
+/// line for the user, if a variable names a kind that there is not and the hosts are those of a variable
+/// (`hosts_variable`): where the user names hosts, a kind that a site sets for another launcher does not count, nor do
+/// the command and the arguments that belong to it.
 pub fn complete(
     environment: Environment,
     launcher: &mut Launcher,

@@ -65,8 +65,8 @@ pub struct Launcher {
 /// has on the host, and the agent is no rank. (Without `--unbuffered` Slurm keeps bytes until a line ends.)
 const SRUN_OPTIONS: [&str; 5] = ["--nodes=1", "--ntasks=1", "--mpi=none", "--cpu-bind=none", "--unbuffered"];
 
-/// The variable that lets a step share the host's processors with other steps. Versions of Slurm before 20.11 do not know
-/// it.
+/// The variable that lets a step share the host's processors with other steps. Versions of Slurm before 20.11 do not
+/// know it.
 const SRUN_OVERLAP: &str = "SLURM_OVERLAP";
 
 /// The variables of the job that would change a step of one agent (srun(1), input environment variables): they give it
@@ -102,8 +102,8 @@ const NOT_FOR_SRUN: [&str; 28] = [
     "SLURM_WORKING_DIR",
 ];
 
-/// The seconds from starting a remote shell to the agent's first frame: logging in takes seconds on some clusters. Slurm
-/// may have to wait for a host that boots, or for its prolog.
+/// The seconds from starting a remote shell to the agent's first frame: logging in takes seconds on some clusters.
+/// Slurm may have to wait for a host that boots, or for its prolog.
 const CONNECT_S: u64 = 30;
 const CONNECT_BY_SRUN_S: u64 = 180;
 
