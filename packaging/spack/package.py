@@ -6,8 +6,8 @@ from spack.package import *
 
 
 class Hawser(MakefilePackage):
-    """MPI for clusters of commodity computers: runs programs built for MPICH, Intel MPI, MVAPICH or the standard ABI of
-    MPI 5.0 as they are, over shared memory and plain Ethernet."""
+    """MPI for clusters of commodity computers: runs programs built for MPICH, Intel MPI, MVAPICH or
+    the standard ABI of MPI 5.0 as they are, over shared memory and plain Ethernet."""
 
     homepage = "https://example.invalid/hawser"
     git = "https://example.invalid/hawser.git"
@@ -41,9 +41,11 @@ class Hawser(MakefilePackage):
         self, env: EnvironmentModifications, dependent_spec: Spec
     ) -> None:
         self.setup_run_environment(env)
-        # The wrappers run Spack's own compilers.
-        env.set("HAWSER_CC", dependent_spec.package.module.spack_cc)
-        env.set("HAWSER_CXX", dependent_spec.package.module.spack_cxx)
+        # The wrappers run Spack's own compilers, of those languages that the dependent package uses.
+        module = dependent_spec.package.module
+        for variable, compiler in (("HAWSER_CC", "spack_cc"), ("HAWSER_CXX", "spack_cxx")):
+            if hasattr(module, compiler):
+                env.set(variable, getattr(module, compiler))
 
     def setup_dependent_package(self, module, dependent_spec):
         self.spec.mpicc = self.compilers()["MPICC"]
