@@ -6,8 +6,8 @@ from spack.package import *
 
 
 class Hawser(MakefilePackage):
-    """MPI for clusters of commodity computers: runs programs built for MPICH, Intel MPI, MVAPICH or
-    the standard ABI of MPI 5.0 as they are, over shared memory and plain Ethernet."""
+    """MPI for clusters of commodity computers: runs programs built for MPICH, Intel MPI, MVAPICH
+    or the standard ABI of MPI 5.0 as they are, over shared memory and plain Ethernet."""
 
     homepage = "https://example.invalid/hawser"
     git = "https://example.invalid/hawser.git"
@@ -41,7 +41,7 @@ class Hawser(MakefilePackage):
         self, env: EnvironmentModifications, dependent_spec: Spec
     ) -> None:
         self.setup_run_environment(env)
-        # The wrappers run Spack's own compilers, of those languages that the dependent package uses.
+        # The wrappers run Spack's own compilers, of the languages that the package uses.
         module = dependent_spec.package.module
         for variable, compiler in (("HAWSER_CC", "spack_cc"), ("HAWSER_CXX", "spack_cxx")):
             if hasattr(module, compiler):
