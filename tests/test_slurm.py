@@ -14,6 +14,7 @@ from harness import ROOT
 from test_process_managers import IMB, environment, ranks
 
 SLURM = ROOT / "build/slurm"
+STEPD = SLURM / "usr/sbin/slurmstepd-wlm"
 CONFIG = """ClusterName=hawser
 SlurmctldHost={host}({address})
 SlurmctldPort={controller_port}
@@ -72,8 +73,7 @@ class Slurm:
         self.env = configured(folder, {host: "127.0.0.1"}, free_port(), free_port())
         libraries = next(SLURM.glob("usr/lib/*/slurm-wlm")).parent
         self.enter = self.mounts(libraries)
-        stepd = SLURM / "usr/sbin/slurmstepd-wlm"
-        self.daemons = [self.daemon("slurmctld-wlm", "-D"), self.daemon("slurmd-wlm", "-D", "-d", stepd)]
+        self.daemons = [self.daemon("slurmctld-wlm", "-D"), self.daemon("slurmd-wlm", "-D", "-d", STEPD)]
 
     def mounts(self, libraries):
         """The words that start a program where the libraries lie in the system's folder too, without a change of that: the
@@ -122,12 +122,16 @@ def wait_for(condition, timeout_s=30):
     return False
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
+def check_installed():
     if os.getuid() != 0:
         pytest.skip("not tested, Slurm's daemons need root")
     if not (SLURM / "usr/sbin/slurmctld-wlm").exists():
         pytest.skip("not tested, Slurm is not here (scripts/e2e-tools.sh)")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    check_installed()
     cluster = Slurm(tmp_path_factory.mktemp("slurm"))
     try:
         if not wait_for(cluster.is_up):
@@ -138,9 +142,14 @@ def cluster(tmp_path_factory):
         cluster.stop()
 
 
+def with_library(session, env):
+    """The variables of a cluster's programs, for those on Hawser too."""
+    return env | {"LD_LIBRARY_PATH": f"{environment(session)['LD_LIBRARY_PATH']}:{env['LD_LIBRARY_PATH']}"}
+
+
 @pytest.fixture
 def env(session, cluster):
-    return cluster.env | {"LD_LIBRARY_PATH": f"{environment(session)['LD_LIBRARY_PATH']}:{cluster.env['LD_LIBRARY_PATH']}"}
+    return with_library(session, cluster.env)
 
 
 @pytest.fixture(params=["pmi2", "pmix"])
@@ -222,8 +231,7 @@ def two_hosts(lab, folder):
     addresses = {host.name: host.nics[0].v4 for host in lab.hosts}
     # The hosts have network namespaces of their own, where these ports are free.
     env = configured(folder, addresses, 6817, 6818)
-    stepd = SLURM / "usr/sbin/slurmstepd-wlm"
-    lines = [(lab.hosts[0], ["slurmctld-wlm", "-D"]), *((host, ["slurmd-wlm", "-D", "-d", stepd]) for host in lab.hosts)]
+    lines = [(lab.hosts[0], ["slurmctld-wlm", "-D"]), *((host, ["slurmd-wlm", "-D", "-d", STEPD]) for host in lab.hosts)]
     with open(folder / "daemons.out", "w") as out:
         daemons = [host.start([SLURM / "usr/sbin" / name, *words], env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
                    for host, (name, *words) in lines]
@@ -241,13 +249,10 @@ def two_hosts(lab, folder):
 
 
 def test_two_hosts(make, session, build, tmp_path):
-    if os.getuid() != 0:
-        pytest.skip("not tested, Slurm's daemons need root")
-    if not (SLURM / "usr/sbin/slurmctld-wlm").exists():
-        pytest.skip("not tested, Slurm is not here (scripts/e2e-tools.sh)")
+    check_installed()
     lab, hello = make(hosts=2), build("hello.c")
     with two_hosts(lab, tmp_path) as (env, run):
-        own = env | {"LD_LIBRARY_PATH": f"{environment(session)['LD_LIBRARY_PATH']}:{env['LD_LIBRARY_PATH']}"}
+        own = with_library(session, env)
         done = run("srun", "--mpi=pmi2", "-N", "2", "-n", "4", hello, "say", env=own)
         assert done.returncode == 0 and ranks(done.stdout) == [f"{rank} of 4" for rank in range(4)], done
         done = run("srun", "--mpi=pmi2", "-N", "2", "-n", "4", build("ending.c"), "kill", "barrier", env=own)
@@ -269,8 +274,10 @@ def names(folder, env):
 
 def in_allocation(run, lab, env, build):
     """Our mpiexec has its hosts and their agents from Slurm, and needs no other shell."""
-    def mpiexec(*words, tasks=2, **options):
-        return run("salloc", "-N", "2", f"--ntasks-per-node={tasks}", "mpiexec", *words, env=env, **options)
+    words = ["-N", "2", "--ntasks-per-node=2", "mpiexec"]
+
+    def mpiexec(*more, **options):
+        return run("salloc", *words, *more, env=env, **options)
     done = mpiexec("-v", build("hello.c"), "say")
     assert done.returncode == 0 and ranks(done.stdout) == [f"{rank} of 4" for rank in range(4)], done
     assert "the hosts are those of SLURM_JOB_NODELIST" in done.stderr and "host node1: srun " in done.stderr, done
@@ -287,7 +294,7 @@ def in_allocation(run, lab, env, build):
     done = mpiexec("-s", "2", "cat", input="through\n")
     assert done.returncode == 0 and done.stdout == "through\n", done
     # More than all buffers between, and a reader that pauses for longer than heartbeats are apart.
-    line = [SLURM / "usr/bin/salloc", "-N", "2", "--ntasks-per-node=2", "mpiexec", "sh", "-c", "head -c 30000000 /dev/zero"]
+    line = [SLURM / "usr/bin/salloc", *words, "sh", "-c", "head -c 30000000 /dev/zero"]
     with lab.hosts[0].start(line, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
         time.sleep(3)
         out, err = job.communicate(timeout=60)

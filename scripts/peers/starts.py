@@ -60,7 +60,14 @@ def used_kib():
 
 
 def processes():
-    return {entry.name for entry in pathlib.Path("/proc").iterdir() if entry.name.isdigit()}
+    """The names of all processes by their ids."""
+    found = {}
+    for entry in pathlib.Path("/proc").glob("[0-9]*/comm"):
+        try:
+            found[entry.parent.name] = entry.read_text().strip()
+        except OSError:
+            continue  # it has ended
+    return found
 
 
 def many(args, launchers):
@@ -71,8 +78,8 @@ def many(args, launchers):
         began, segments, used = processes(), set(SHARED_MEMORY.iterdir()), used_kib()
         failed = sum(seconds(line, args.prefix / "lib", args.n) is None for _ in range(args.times))
         time.sleep(1)
-        names = [pathlib.Path(f"/proc/{pid}/comm").read_text().strip() for pid in processes() - began if pathlib.Path(f"/proc/{pid}/comm").exists()]
-        left = [name for name in names if "starts" in name or "hydra" in name or "prte" in name or "mpiexec" in name]
+        names = [name for pid, name in processes().items() if pid not in began]
+        left = [name for name in names if any(ours in name for ours in ("starts", "hydra", "prte", "mpiexec"))]
         print(f"{launcher}: {args.times} jobs of {args.n}, {failed} failed, left {len(left)} processes, "
               f"{len(set(SHARED_MEMORY.iterdir()) - segments)} segments, memory {used_kib() - used:+} KiB", flush=True)
 

@@ -4,6 +4,7 @@
 //! the remote shell as they are written: nothing here, and no rank, resolves a name. Used by `args`, by
 //! `job_control::host_jobs`, which makes a job for each host, and by `job_control::host`, which starts its agent.
 
+use crate::srun;
 pub use hawser_boot::hosts::{ALLOCATION_VARIABLES, HostEntry, list, read};
 use hawser_os::host;
 use std::path::PathBuf;
@@ -61,51 +62,9 @@ pub struct Launcher {
     pub prefix: Option<PathBuf>,
 }
 
-/// The options of a step for one agent. Its output is passed on at once, its ranks may use all processors that the job
-/// has on the host, and the agent is no rank. (Without `--unbuffered` Slurm keeps bytes until a line ends.)
-const SRUN_OPTIONS: [&str; 5] = ["--nodes=1", "--ntasks=1", "--mpi=none", "--cpu-bind=none", "--unbuffered"];
-
-/// The variable that lets a step share the host's processors with other steps. Versions of Slurm before 20.11 do not
-/// know it.
-const SRUN_OVERLAP: &str = "SLURM_OVERLAP";
-
-/// The variables of the job that would change a step of one agent (srun(1), input environment variables): they give it
-/// fewer processors or GPUs, refuse it, or change what it writes.
-const NOT_FOR_SRUN: [&str; 28] = [
-    "SLURM_EXACT",
-    "SLURM_EXCLUSIVE",
-    "SLURM_NTASKS_PER_NODE",
-    "SLURM_NTASKS_PER_CORE",
-    "SLURM_NTASKS_PER_SOCKET",
-    "SLURM_NTASKS_PER_GPU",
-    "SLURM_NTASKS_PER_TRES",
-    "SLURM_CPUS_PER_TASK",
-    "SRUN_CPUS_PER_TASK",
-    "SLURM_TRES_PER_TASK",
-    "SLURM_GPUS_PER_TASK",
-    "SLURM_CPUS_PER_GPU",
-    "SLURM_GPU_BIND",
-    "SLURM_HINT",
-    "SLURM_THREADS_PER_CORE",
-    "SLURM_DISTRIBUTION",
-    "SLURM_HOSTFILE",
-    "SLURM_WAIT",
-    "SLURM_LABELIO",
-    "SLURM_STDINMODE",
-    "SLURM_STDOUTMODE",
-    "SLURM_STDERRMODE",
-    "SRUN_INPUT",
-    "SRUN_OUTPUT",
-    "SRUN_ERROR",
-    "SLURM_EXPORT_ENV",
-    "SRUN_EXPORT_ENV",
-    "SLURM_WORKING_DIR",
-];
-
-/// The seconds from starting a remote shell to the agent's first frame: logging in takes seconds on some clusters.
-/// Slurm may have to wait for a host that boots, or for its prolog.
+/// The time limit, in seconds, from starting a remote shell to the agent's first frame: logging in takes seconds on
+/// some clusters.
 const CONNECT_S: u64 = 30;
-const CONNECT_BY_SRUN_S: u64 = 180;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum LauncherKind {
@@ -152,11 +111,11 @@ impl Launcher {
         };
         let mut words = self.exec.as_deref().map_or(default.to_vec(), |exec| exec.split_whitespace().collect());
         if self.kind == LauncherKind::Slurm {
-            words.extend(SRUN_OPTIONS);
+            words.extend(srun::OPTIONS);
         }
         words.extend(self.arguments.iter().map(String::as_str));
         let last = match self.kind {
-            LauncherKind::Slurm => vec![format!("--nodelist={name}"), "/bin/sh".into(), "-c".into()],
+            LauncherKind::Slurm => srun::last_words(name).into(),
             _ => vec![name.into()],
         };
         Some(words.into_iter().map(str::to_owned).chain(last).collect())
@@ -165,16 +124,13 @@ impl Launcher {
     /// Changes the environment of the remote shell where it must differ from mpiexec's.
     pub fn adapt(&self, command: &mut process::Command) {
         if self.kind == LauncherKind::Slurm {
-            for name in NOT_FOR_SRUN {
-                command.env_remove(name);
-            }
-            command.env(SRUN_OVERLAP, "1");
+            srun::adapt(command);
         }
     }
 
     /// The time limit, in seconds, from starting a remote shell to the agent's first frame.
     pub fn connect_s(&self) -> u64 {
-        if self.kind == LauncherKind::Slurm { CONNECT_BY_SRUN_S } else { CONNECT_S }
+        if self.kind == LauncherKind::Slurm { srun::CONNECT_S } else { CONNECT_S }
     }
 
     /// The path of mpiexec on another host, and the command for a remote shell that starts it there with
@@ -184,18 +140,11 @@ impl Launcher {
         let program = self.prefix.as_ref().map_or(own, |prefix| prefix.join("bin/mpiexec"));
         let agent = format!("{} {subcommand}", quoted(&program.to_string_lossy()));
         let command = match self.kind {
-            LauncherKind::Slurm => through_pipe(&agent),
+            LauncherKind::Slurm => srun::through_pipe(&agent),
             _ => format!("exec {agent}"),
         };
         (program, command)
     }
-}
-
-/// A command of sh that gives `agent` a pipe for its output, passes on what it writes, and ends with its code. Slurm
-/// would give it a terminal (`--unbuffered`), into which a write may put a part of its bytes, but several processes
-/// write to the channel, each a whole piece at a time.
-fn through_pipe(agent: &str) -> String {
-    format!("exec 5>&1; exit $({{ {{ {agent} 4>&- 5>&-; echo $? >&4; }} | cat >&5 4>&-; }} 4>&1)")
 }
 
 /// Quotes a word for a remote shell of any kind (sh, csh, fish).
@@ -260,23 +209,5 @@ mod tests {
         let echoed = process::Command::new("sh").args(["-c", &command.replacen("exec", "printf '%s|'", 1)]).output();
         assert_eq!(echoed.unwrap().stdout, b"/opt/my own'hawser/bin/mpiexec|__guard|");
         assert_eq!(quoted("/usr/bin/mpiexec"), "/usr/bin/mpiexec");
-    }
-
-    #[test]
-    fn the_output_of_an_agent_of_slurm_is_passed_on_with_its_code() {
-        for (agent, code) in [("sh -c 'echo said; exit 7'", 7), ("no-such-program", 127), ("cat", 0)] {
-            let mut command = process::Command::new("sh");
-            let mut child = command
-                .args(["-c", &through_pipe(agent)])
-                .stdin(process::Stdio::piped())
-                .stdout(process::Stdio::piped())
-                .stderr(process::Stdio::null())
-                .spawn()
-                .unwrap();
-            std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"said\n").unwrap();
-            let output = child.wait_with_output().unwrap();
-            assert_eq!(output.status.code(), Some(code), "{agent}");
-            assert_eq!(output.stdout, if code == 127 { &b""[..] } else { b"said\n" }, "{agent}");
-        }
     }
 }

@@ -28,4 +28,5 @@ pub mod methods;
 pub mod params;
 pub mod pattern;
 pub mod report;
+mod srun;
 pub mod stats;
