@@ -99,9 +99,14 @@ def test_memory_of_alloc_mem_is_copied_once(build, run, abi, case):
     """As many messages as the program sends from such memory are read, all others into it are written."""
     result = run(2, build("alloc_mem.c", abi), [case], options=["--stats"], timeout=90)
     assert result.code == 0, result
-    for line in re.findall(r"rank \d: .*", result.out + result.err):
-        read, written = (int((re.search(rf"messages {method} (\d+)", line) or [0, 0])[1])
-                         for method in ("read from the sender's memory", "written to the receive buffer"))
+    counts = {}
+    for rank, line in re.findall(r"rank (\d): (.*)", result.out + result.err):
+        counts[int(rank)] = [int((re.search(rf"messages {method} (\d+)", line) or [0, 0])[1])
+                             for method in ("read from the sender's memory", "written to the receive buffer")]
+    assert sorted(counts) == [0, 1], result
+    for rank, (read, _) in counts.items():
+        # The receiver counts what it reads, the sender what it writes: these two are the messages to `rank`.
+        written = counts[1 - rank][1]
         # Private memory may be read too, where process_vm_readv is faster than copies.
         if case == "mapped":
             assert read >= 106 and written > 0 and read + written >= 155, result
