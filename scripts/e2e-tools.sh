@@ -16,6 +16,7 @@ debian "$root/build/openssh" usr/sbin/sshd openssh-server libwrap0
 "$root/scripts/debian.sh" "$root/build/slurm" usr/sbin/slurmctld-wlm slurmctld slurmd slurm-client slurm-wlm-basic-plugins \
     libmunge2 libpmix2 libhwloc15 libnuma1 libevent-core-2.1-7 libevent-pthreads-2.1-7 liblz4-1 libreadline8 libjson-c5 \
     libyaml-0-2 liblua5.1-0 libdbus-1-3
+debian "$root/build/bubblewrap" usr/bin/bwrap bubblewrap
 debian "$root/build/iperf3" usr/bin/iperf3 iperf3 libiperf0 libsctp1
 "$root/scripts/mpi4py-source.sh" "$root/build/mpi4py-source" "$root/build/e2e/bin/python"
 "$root/scripts/clean-root.sh" "$root/build/clean-root"

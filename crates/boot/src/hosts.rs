@@ -1,9 +1,11 @@
 //! Parses the names of hosts as users give them, in lists and files, with the number of ranks that each host takes.
 //!
-//! Names stay as they are written, for a remote shell; nothing here resolves one. Used by `launch`, which places
+//! Names stay as they are written, for a remote shell; nothing here resolves one. Nothing is started but a host file
+//! that is a program. Used by `launch`, which places
 //! ranks on them, and by `bench`, which examines them.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 /// The variables by which resource managers name the hosts of an allocation (`launch::allocation`).
 pub const ALLOCATION_VARIABLES: [&str; 7] = [
@@ -58,16 +60,31 @@ pub fn list(text: &str) -> Result<Vec<HostEntry>, String> {
 }
 
 /// Reads a file with one host in each line: MPICH's `host:2` or Open MPI's `host slots=2 max_slots=4`, with comments
-/// behind #. The error is one line for the user.
+/// behind #. A file that begins with `#!` is a program that prints such lines, as the MPI Operator's
+/// `discover_hosts.sh` is. The error is one line for the user.
 pub fn read(file: &Path) -> Result<Vec<HostEntry>, String> {
     let at = |number: usize, why: String| format!("line {} of the host file {}: {why}", number + 1, file.display());
     let text = std::fs::read_to_string(file)
         .map_err(|error| format!("the host file {} cannot be read: {error}", file.display()))?;
+    let text = if text.starts_with("#!") { output_of(file)? } else { text };
     let lines = text.lines().enumerate().filter_map(|(number, text)| Some((number, line(text)?)));
     let hosts = lines.map(|(number, entry)| entry.map_err(|why| at(number, why))).collect::<Result<Vec<_>, _>>()?;
     match hosts.is_empty() {
         true => Err(format!("the host file {} names no host", file.display())),
         false => Ok(hosts),
+    }
+}
+
+/// The output of a host file that is a program. The program's own errors appear where mpiexec's do.
+fn output_of(program: &Path) -> Result<String, String> {
+    let error = |reason: String| format!("the host file {} is a program, and {reason}", program.display());
+    // A name without a folder would be searched for in PATH.
+    let path = program.canonicalize().map_err(|reason| error(format!("is gone: {reason}")))?;
+    let output = Command::new(path).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let output = output.map_err(|reason| error(format!("cannot be run: {reason}; make it executable")))?;
+    match output.status.success() {
+        true => String::from_utf8(output.stdout).map_err(|_| error("prints what is no text".into())),
+        false => Err(error(format!("fails ({})", output.status))),
     }
 }
 
@@ -89,6 +106,7 @@ fn line(text: &str) -> Option<Result<HostEntry, String>> {
 mod tests {
     use super::*;
     use hawser_os::host;
+    use std::os::unix::fs::PermissionsExt;
 
     fn entry(name: &str, slots: u32) -> HostEntry {
         HostEntry { name: name.into(), slots, max: u32::MAX }
@@ -121,6 +139,13 @@ mod tests {
         assert!(read("a\nb moon=1\n").is_err_and(|why| why.starts_with("line 2 of") && why.contains("moon=1")));
         assert!(read("a slots=many\n").is_err_and(|why| why.contains("many")));
         assert!(read("# nobody\n").is_err_and(|why| why.contains("names no host")));
+        // A host file that is a program must be executable, and succeed.
+        let script = "#!/bin/sh\necho a\necho b slots=3\n";
+        assert!(read(script).is_err_and(|why| why.contains("cannot be run") && why.contains("make it executable")));
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o700)).unwrap();
+        assert_eq!(read(script).unwrap(), [entry("a", 1), entry("b", 3)]);
+        assert!(read("#!/bin/sh\necho a\nexit 3\n").is_err_and(|why| why.contains("fails (exit status: 3)")));
+        assert!(read("#!/bin/sh\n").is_err_and(|why| why.contains("names no host")));
         std::fs::remove_file(&file).unwrap();
         assert!(super::read(&file).is_err_and(|why| why.contains("cannot be read")));
     }

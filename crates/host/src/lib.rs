@@ -5,7 +5,8 @@
 //! rank (`client_rank`), records whether each rank lives and how it ended (`rank_process`), and reads the pages of
 //! ranks whose connections are closed (`disconnected`). The rank's side is here, too: a rank joins its job (`join`)
 //! through our agent or alone (`launched`), through another launcher's server (`process_manager`), or by a manual start
-//! (`manual_start`); in the last two cases the ranks of a host gather at the first of them (`gathering`).
+//! (`manual_start`); in the last two cases the ranks of a host gather at the first of them (`gathering`). `ways` says
+//! which of these a process takes.
 //! This crate starts no program, communicates with no other host, and leaves decisions about the job to the process
 //! that uses it. Uses `boot` (the messages of ranks) and `job` (the segment's layout); used by `launch`, whose agent
 //! is such a first process, and by `node`.
@@ -25,3 +26,4 @@ mod process_manager;
 pub mod rank_process;
 pub mod rank_server;
 mod segment;
+pub mod ways;

@@ -6,8 +6,8 @@
 
 use crate::foreign_variables::{Environment, NamedHosts};
 use crate::hosts::{self, HostEntry};
+use crate::own_host;
 use hawser_boot::protocol::RANK_VARIABLE;
-use hawser_os::host;
 use std::fs;
 
 /// The number of components of a heterogeneous job of Slurm.
@@ -61,16 +61,13 @@ pub fn hosts(environment: Environment) -> Result<Option<NamedHosts>, String> {
     Ok(None)
 }
 
-/// Gives this host the name that it has itself, if the manager's name for it has a domain and its own has none, or the
-/// other way round: the host needs no remote shell.
+/// Gives this host the name that it has itself, so that it needs no remote shell.
 fn with_own_name(mut hosts: Vec<HostEntry>) -> Vec<HostEntry> {
-    let own = host::name();
-    let is_own = |name: &str| match (name.split_once('.'), own.split_once('.')) {
-        (Some((label, _)), None) => label == own,
-        (None, Some((label, _))) => label == name,
-        _ => false,
-    };
-    hosts.iter_mut().filter(|host| is_own(&host.name)).for_each(|host| host.name.clone_from(&own));
+    for host in &mut hosts {
+        if let Some(own) = own_host::of_manager(&host.name) {
+            host.name = own;
+        }
+    }
     hosts
 }
 
@@ -208,6 +205,7 @@ fn expanded_part(part: &str) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hawser_os::host;
 
     fn with<'a>(set: &'a [(&'a str, &'a str)]) -> impl Fn(&str) -> Option<String> + 'a {
         move |asked| set.iter().find(|(name, _)| *name == asked).map(|(_, value)| (*value).to_owned())

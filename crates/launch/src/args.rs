@@ -9,6 +9,7 @@ use crate::binding::{self, Binding};
 use crate::foreign_variables::{self, Environment, NamedHosts};
 use crate::hosts::{self, HostEntry, Launcher, LauncherKind};
 use crate::pattern::{OutputOptions, OutputPattern};
+use crate::worker::{self, WorkerOptions, WorkersOptions};
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
 use hawser_job::layout::MAX_WORLD;
 use hawser_node::profile::ProfileStatus;
@@ -126,6 +127,19 @@ struct RawOptions {
     /// Installation folder of Hawser on other hosts, if it is not the same as here
     #[arg(long = "prefix", value_name = "DIR")]
     installed: Option<PathBuf>,
+    /// Wait for N workers, which connect to this mpiexec, and run on their hosts and this one; they and mpiexec have the
+    /// same HAWSER_TOKEN
+    #[arg(long = "workers", value_name = "N")]
+    workers: Option<u32>,
+    /// TCP port on which to wait for workers (7117)
+    #[arg(long = "worker-port", value_name = "PORT")]
+    worker_port: Option<u16>,
+    /// Be a worker: offer this host to the mpiexec on HOST that waits for workers
+    #[arg(long = "worker", value_name = "HOST[:PORT]")]
+    worker: Option<String>,
+    /// Number of ranks that a worker's host takes before the next host is used (its processors)
+    #[arg(long = "worker-slots", value_name = "N")]
+    worker_slots: Option<u32>,
     /// Let the hosts of an allocation take more ranks than it has slots there
     #[arg(long = "oversubscribe")]
     oversubscribes: bool,
@@ -213,6 +227,10 @@ pub struct JobOptions {
     /// The number of ranks placed on a host before the next host's turn, instead of its slots.
     pub per_host: Option<u32>,
     pub launcher: Launcher,
+    /// The workers to wait for before the job starts. The hosts are then this one and theirs.
+    pub workers: Option<WorkersOptions>,
+    /// The worker that this process is; then there is no job here.
+    pub worker: Option<WorkerOptions>,
     pub timeout: Option<Duration>,
     pub binding: Binding,
     /// The ranks that read standard input.
@@ -242,20 +260,44 @@ struct GlobalOptions<'a> {
     inherit: EnvInheritance,
     stdin: Option<String>,
     names_launcher: bool,
+    /// The first segment, or the first line of a file of programs, names hosts.
+    names_hosts: bool,
     oversubscribes: bool,
+    /// The hosts of the job with workers, once they have come.
+    worker_hosts: &'a [HostEntry],
     environment: Environment<'a>,
 }
 
 /// Reads the arguments after the program's own name, and those variables in `environment` that count beside them.
 pub fn parse(arguments: &[OsString], environment: Environment) -> Result<JobOptions, NothingToRun> {
+    parse_with_workers(arguments, environment, &[])
+}
+
+/// Reads the same arguments again when workers have come (`JobOptions::workers`): the hosts are `worker_hosts` then.
+pub fn parse_with_workers(
+    arguments: &[OsString],
+    environment: Environment,
+    worker_hosts: &[HostEntry],
+) -> Result<JobOptions, NothingToRun> {
     let mut command = command();
     command.build();
     let mut options = JobOptions::default();
     let (set, inherit) = (Vec::new(), EnvInheritance::All);
-    let mut global =
-        GlobalOptions { set, inherit, stdin: None, names_launcher: false, oversubscribes: false, environment };
+    let mut global = GlobalOptions {
+        set,
+        inherit,
+        stdin: None,
+        names_launcher: false,
+        names_hosts: false,
+        oversubscribes: false,
+        worker_hosts,
+        environment,
+    };
     for (number, segment) in arguments.split(|argument| argument == ":").enumerate() {
         let raw = parse_segment(&command, segment)?;
+        if let Some(worker) = worker(&raw, segment.len() == arguments.len())? {
+            return Ok(JobOptions { worker: Some(worker), ..options });
+        }
         take_options(&raw, &mut options, &mut global)?;
         if let Some(file) = &raw.config_file {
             read_programs(&command, file, &raw, &mut options, &mut global)?;
@@ -274,7 +316,8 @@ pub fn parse(arguments: &[OsString], environment: Environment) -> Result<JobOpti
             app.inherit = global.inherit.clone();
         }
     }
-    if !options.hosts.is_empty() || options.apps.iter().any(|app| !app.hosts.is_empty()) {
+    let has_hosts = !options.hosts.is_empty() || options.apps.iter().any(|app| !app.hosts.is_empty());
+    if has_hosts && options.workers.is_none() {
         let variable = options.hosts_variable;
         foreign_variables::complete(environment, &mut options.launcher, global.names_launcher, variable)
             .map_err(NothingToRun::UsageError)?;
@@ -285,6 +328,13 @@ pub fn parse(arguments: &[OsString], environment: Environment) -> Result<JobOpti
             } else if global.oversubscribes || foreign_variables::may_oversubscribe(environment) {
                 options.hosts.iter_mut().for_each(|host| host.max = u32::MAX);
             }
+        }
+    }
+    if options.workers.is_some() {
+        check_workers(&options, &global)?;
+        if worker_hosts.is_empty() {
+            // The number of ranks may depend on the workers, and is known when they have come.
+            return Ok(options);
         }
     }
     // A larger job is refused later (`job_control::host_jobs`).
@@ -466,15 +516,24 @@ fn take_options(raw: &RawOptions, options: &mut JobOptions, global: &mut GlobalO
     let mut mapping_words = raw.map_by.iter().flat_map(|mapping| mapping.split(':'));
     global.oversubscribes |= raw.oversubscribes || mapping_words.any(|word| word.eq_ignore_ascii_case("oversubscribe"));
     global.set.extend(pairs("-genv", &raw.genv)?);
+    if !options.apps.is_empty() && (raw.workers.is_some() || raw.worker_port.is_some()) {
+        return Err(NothingToRun::UsageError("-workers belongs before the first program".into()));
+    }
     if options.apps.is_empty() {
         // With a file of programs this runs twice, for the segment that names the file and for the file's first line:
         // what the line leaves out must not undo what the segment gives.
         let (inherit, hosts) = (inherit(raw), hosts(raw)?);
+        options.workers = workers(raw)?.or(options.workers.take());
         if inherit != EnvInheritance::All {
             global.inherit = inherit;
         }
         if !hosts.is_empty() {
+            global.names_hosts = true;
             (options.hosts, options.hosts_variable) = (hosts, None);
+        } else if options.workers.is_some() {
+            // No remote shell leads to any of them.
+            (options.launcher.kind, options.launcher.has_workers) = (LauncherKind::Fork, true);
+            options.hosts = global.worker_hosts.to_vec();
         } else if options.hosts.is_empty()
             && raw.config_file.is_none()
             && let Some((hosts, variable)) = hosts_of_variables(global.environment)?
@@ -562,6 +621,55 @@ fn take_launcher(raw: &RawOptions, launcher: &mut Launcher) -> Result<(), Nothin
 fn hosts_of_variables(environment: Environment) -> Result<Option<NamedHosts>, NothingToRun> {
     let named = foreign_variables::hosts(environment).map_err(NothingToRun::UsageError)?;
     if named.is_some() { Ok(named) } else { allocation::hosts(environment).map_err(NothingToRun::UsageError) }
+}
+
+/// Refuses what cannot be asked of a job with workers.
+fn check_workers(options: &JobOptions, global: &GlobalOptions) -> Result<(), NothingToRun> {
+    let error = if global.names_hosts || options.apps.iter().any(|app| !app.hosts.is_empty()) {
+        "hosts are given twice; wait for workers (-workers) or name hosts, not both"
+    } else if global.names_launcher {
+        "workers connect by themselves: -workers takes no -launcher"
+    } else if options.apps.is_empty() {
+        "-workers needs a program"
+    } else {
+        return Ok(());
+    };
+    Err(NothingToRun::UsageError(error.into()))
+}
+
+/// The workers that a segment waits for.
+fn workers(raw: &RawOptions) -> Result<Option<WorkersOptions>, NothingToRun> {
+    let usage_error = |text: &str| Err(NothingToRun::UsageError(text.into()));
+    match (raw.workers, raw.worker_port) {
+        (None, Some(_)) => usage_error("-worker-port is the port of -workers N; a worker names it: -worker HOST:PORT"),
+        (None, None) => Ok(None),
+        (Some(0), _) => usage_error("-workers 0: leave the option out to run on this host alone"),
+        (_, Some(0)) => usage_error("-worker-port 0 is no port; 1 to 65535 are"),
+        (Some(count), port) => Ok(Some(WorkersOptions { count, port: port.unwrap_or(worker::PORT) })),
+    }
+}
+
+/// The worker that the command line asks this process to be. `is_only`: there is no other segment.
+fn worker(raw: &RawOptions, is_only: bool) -> Result<Option<WorkerOptions>, NothingToRun> {
+    let usage_error = |text: String| Err(NothingToRun::UsageError(text));
+    let Some(mpiexec) = &raw.worker else {
+        return match raw.worker_slots {
+            Some(_) => usage_error("-worker-slots is an option of a worker (-worker HOST)".into()),
+            None => Ok(None),
+        };
+    };
+    if !raw.command.is_empty() || !is_only || raw.workers.is_some() {
+        return usage_error(
+            "-worker takes no program: the mpiexec that waits for workers (-workers N) names it".into(),
+        );
+    }
+    match raw.worker_slots.map_or_else(cpus::available, |slots| slots as usize) {
+        0 => usage_error("-worker-slots 0: a worker takes at least one rank".into()),
+        slots => match WorkerOptions::parse(mpiexec, slots as u32) {
+            None => usage_error(format!("-worker {mpiexec} is not HOST or HOST:PORT")),
+            options => Ok(options),
+        },
+    }
 }
 
 /// The hosts that a segment names.

@@ -170,12 +170,32 @@ fn the_remote_shell_is_chosen_in_both_launchers_ways() {
     for line in ["-launcher rsh -launcher-exec lab-rsh", "-bootstrap rsh -bootstrap-exec lab-rsh"] {
         let launcher = parsed(&format!("{line} --prefix /opt/h ./a")).launcher;
         let (exec, prefix) = (Some("lab-rsh".into()), Some("/opt/h".into()));
-        let expected = Launcher { kind: LauncherKind::Rsh, exec, arguments: Vec::new(), prefix };
+        let expected = Launcher { kind: LauncherKind::Rsh, exec, prefix, ..Launcher::default() };
         assert_eq!(launcher, expected);
     }
     assert_eq!(parsed("-launcher fork ./a").launcher.kind, LauncherKind::Fork);
     assert_eq!(parsed("-bootstrap slurm ./a").launcher.kind, LauncherKind::Slurm);
     assert!(refused("-launcher ll ./a").contains("ssh, rsh, slurm and fork"));
+}
+
+#[test]
+fn workers_give_the_hosts_when_they_have_come() {
+    let words = |line: &str| line.split_whitespace().map(OsString::from).collect::<Vec<_>>();
+    let line = "-workers 2 -s 5 -l ./a : -n 1 ./b";
+    let first = parsed(line);
+    assert_eq!(first.workers, Some(WorkersOptions { count: 2, port: 7117 }));
+    assert!(first.hosts.is_empty() && first.launcher.has_workers);
+    let hosts = hosts::list("here:4,b:2,c").unwrap();
+    // Variables of others name no hosts then.
+    let environment = |name: &str| (name == "HYDRA_HOST_FILE").then(|| "/no/such/file".to_owned());
+    let options = parse_with_workers(&words(line), &environment, &hosts).unwrap();
+    let ranks: Vec<u32> = options.apps.iter().map(|app| app.ranks).collect();
+    assert_eq!((options.hosts, ranks, options.readers), (hosts, vec![7, 1], vec![5]));
+    assert_eq!(options.launcher.kind, LauncherKind::Fork);
+    let error = parse_with_workers(&words("-workers 2 -s 9 ./a"), &environment, &hosts::list("a,b").unwrap());
+    assert!(matches!(error, Err(NothingToRun::UsageError(text)) if text.contains("no rank 9 in a job of 2")));
+    let worker = parsed("-worker here:99 -worker-slots 3").worker;
+    assert_eq!(worker, Some(WorkerOptions { host: "here".into(), port: 99, slots: 3 }));
 }
 
 #[test]
@@ -185,6 +205,22 @@ fn what_is_wrong_is_said_in_one_line() {
         ("-n x ./a", "invalid value 'x'"),
         ("-v=1 ./a", "unexpected argument"),
         ("-n 0 ./a", "at least one rank"),
+        ("-workers 0 ./a", "-workers 0: leave the option out"),
+        ("-workers 2", "no program is given"),
+        ("-workers 2 --info", "-workers needs a program"),
+        ("-workers 2 -hosts a ./a", "hosts are given twice"),
+        ("-workers 2 ./a : -hosts b ./b", "hosts are given twice"),
+        ("-workers 2 -launcher rsh ./a", "-workers takes no -launcher"),
+        ("-workers 2 ./a : -launcher rsh ./b", "-workers takes no -launcher"),
+        ("./a : -workers 2 ./b", "-workers belongs before the first program"),
+        ("-worker-port 7 ./a", "-worker-port is the port of -workers"),
+        ("-workers 2 -worker-port 0 ./a", "-worker-port 0 is no port"),
+        ("-worker a ./a", "-worker takes no program"),
+        ("-worker a : ./a", "-worker takes no program"),
+        ("-worker a -workers 1", "-worker takes no program"),
+        ("-worker a:b", "-worker a:b is not HOST or HOST:PORT"),
+        ("-worker a -worker-slots 0", "at least one rank"),
+        ("-worker-slots 3 ./a", "-worker-slots is an option of a worker"),
         ("-n 2", "no program is given"),
         ("-n 2 ./a :", "no program is given"),
         ("--bind-to moon ./a", "--bind-to moon is not supported"),

@@ -124,6 +124,14 @@ impl AgentChannel {
         self.send(body)
     }
 
+    /// Writes `bytes` that are no frame, as the last ones, if all frames have been written.
+    pub fn send_last(&mut self, bytes: &[u8]) {
+        if self.flush().is_ok() && self.backlog() == 0 {
+            // If the other side is gone, nobody needs them.
+            let _ = pipe::write(self.output.as_fd(), bytes);
+        }
+    }
+
     /// Queues a frame and writes as much as possible. An error means that the other side is gone.
     pub fn send(&mut self, body: &[u8]) -> io::Result<()> {
         assert!(body.len() <= FRAME_MAX, "a frame of {} bytes", body.len());

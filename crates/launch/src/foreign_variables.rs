@@ -202,7 +202,7 @@ mod tests {
             let of_slurm = [(variable, "slurm"), (ARGUMENTS[0], "--external-launcher"), (COMMANDS[0], "/opt/srun")];
             complete(&with(&of_slurm), &mut launcher, false, None).unwrap();
             let (exec, arguments) = (Some("/opt/srun".to_owned()), vec!["--external-launcher".to_owned()]);
-            assert_eq!(launcher, Launcher { kind: LauncherKind::Slurm, exec, arguments, prefix: None });
+            assert_eq!(launcher, Launcher { kind: LauncherKind::Slurm, exec, arguments, ..Launcher::default() });
             // They are not those of a shell that the command line names, and Open MPI's are not those of srun.
             launcher = Launcher::default();
             complete(&with(&of_slurm), &mut launcher, true, None).unwrap();

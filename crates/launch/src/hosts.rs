@@ -4,9 +4,8 @@
 //! the remote shell as they are written: nothing here, and no rank, resolves a name. Used by `args`, by
 //! `job_control::host_jobs`, which makes a job for each host, and by `job_control::host`, which starts its agent.
 
-use crate::srun;
+use crate::{own_host, srun};
 pub use hawser_boot::hosts::{ALLOCATION_VARIABLES, HostEntry, list, read};
-use hawser_os::host;
 use std::path::PathBuf;
 use std::process;
 
@@ -58,6 +57,8 @@ pub struct Launcher {
     pub exec: Option<String>,
     /// Words that follow those of the remote shell.
     pub arguments: Vec<String>,
+    /// The other hosts' agents are started by workers (`worker`), and by no shell.
+    pub has_workers: bool,
     /// The directory in which Hawser is installed on the other hosts, if it is another one than on this host.
     pub prefix: Option<PathBuf>,
 }
@@ -94,8 +95,7 @@ impl Launcher {
     /// The remote shell for the host `name`, which is the only one of its job (`is_only`) or one of several: the words
     /// that precede the command for that host. None if the agent is started on this host without a shell.
     pub fn shell(&self, name: &str, is_only: bool) -> Option<Vec<String>> {
-        let own = host::name();
-        let is_own = name == own || Some(name) == own.split('.').next();
+        let is_own = own_host::is_name(name);
         let here = ["localhost", "127.0.0.1", "::1"];
         if here.contains(&name) || is_own && is_only || self.kind == LauncherKind::Fork {
             return None;
@@ -159,6 +159,7 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hawser_os::host;
     use std::path::Path;
 
     fn entry(name: &str, slots: u32) -> HostEntry {

@@ -30,6 +30,8 @@ const OTHERS: [&[&str]; 3] = [
         "TUNED",
         "RENDEZVOUS",
         "RENDEZVOUS_S",
+        "TOKEN",
+        "TOKEN_FILE",
         "PMIX_LIBRARY",
     ],
     &[

@@ -261,6 +261,23 @@ impl TcpStream {
     }
 }
 
+/// Makes a connection of TCP end with an error once the other host has been silent for about `limit_s` seconds: either
+/// nothing is sent, and it does not answer the kernel's questions (tcp(7), TCP_KEEPIDLE), or it does not acknowledge
+/// what was sent (TCP_USER_TIMEOUT).
+pub fn detect_silence(connection: BorrowedFd, limit_s: u32) {
+    let (idle_s, interval_s, count) = ((limit_s / 3).max(1) as i32, (limit_s / 6).max(1) as i32, 4_i32);
+    let _ = sockopt::enable(connection, libc::SOL_SOCKET, libc::SO_KEEPALIVE);
+    let options = [
+        (libc::TCP_KEEPIDLE, idle_s),
+        (libc::TCP_KEEPINTVL, interval_s),
+        (libc::TCP_KEEPCNT, count),
+        (libc::TCP_USER_TIMEOUT, limit_s as i32 * 1000),
+    ];
+    for (option, value) in options {
+        let _ = sockopt::set(connection, libc::IPPROTO_TCP, option, &value);
+    }
+}
+
 /// Checks that the kernel allows the congestion control to this process.
 pub fn check_congestion_control(name: &str) -> io::Result<()> {
     let socket = sockopt::socket(libc::AF_INET, libc::SOCK_STREAM, 0)?;

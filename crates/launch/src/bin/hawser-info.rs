@@ -3,6 +3,7 @@
 
 use clap::Parser;
 use hawser_boot::protocol::InspectRequest;
+use hawser_host::ways;
 use hawser_launch::inspect::{self, AgentSocket};
 use hawser_launch::{algorithms, info, methods};
 use hawser_node::profile;
@@ -36,6 +37,10 @@ struct InfoOptions {
         value_parser = hawser_node::devices().chain([methods::ALL]).collect::<Vec<_>>(),
     )]
     methods: Option<String>,
+    /// Also print by which launcher a program that is started in this program's place joins its job:
+    /// srun hawser-info -v
+    #[arg(short, long)]
+    verbose: bool,
     /// Job, or process id of its mpiexec (default: all your jobs on this host)
     #[arg(value_name = "JOB|PID")]
     job: Option<String>,
@@ -58,7 +63,12 @@ fn main() {
     }
     if !options.stats && !options.report && options.job.is_none() {
         return match profile::find() {
-            Ok(profile) => print(&info::text(2, &profile)),
+            Ok(profile) => {
+                print(&info::text(2, &profile));
+                if options.verbose {
+                    print(&ways::text(&|variable| std::env::var(variable).ok()));
+                }
+            }
             Err(error) => fail(error.cause()),
         };
     }

@@ -1,10 +1,14 @@
 //! mpiexec: reads the command line, then runs the job (`job_control`). With certain first arguments it is one of the
-//! processes that mpiexec itself starts: the agent, an agent's supervisor, or the heartbeat process.
+//! processes that mpiexec itself starts: the agent, an agent's supervisor, the heartbeat process, or the relay to a
+//! worker.
 #![forbid(unsafe_code)]
 
 use hawser_launch::args::{self, JobOptions, NothingToRun};
-use hawser_launch::failure::{EXIT_FAILURE, EXIT_USAGE};
+use hawser_launch::failure::{EXIT_FAILURE, EXIT_SIGNAL, EXIT_USAGE};
 use hawser_launch::params;
+use hawser_launch::worker::gate::{self, NoWorkers, Worker};
+use hawser_launch::worker::token::Token;
+use hawser_launch::worker::{self, relay, worker_host};
 use hawser_launch::{agent, heartbeat, info, job_control};
 use hawser_node::profile::{self, ProfileStatus};
 use hawser_node::unknown_variables;
@@ -19,11 +23,35 @@ fn main() {
     if let Some(code) = arguments.first().and_then(|first| run_subcommand(first.to_str()?, &arguments[1..])) {
         exit(code);
     }
-    match args::parse(&arguments, &|name| std::env::var(name).ok()) {
-        Ok(options) => exit(start(options)),
-        Err(NothingToRun::Print(text)) => print(&text),
-        Err(NothingToRun::UsageError(text)) => fail(&text, EXIT_USAGE),
+    let environment = |name: &str| std::env::var(name).ok();
+    let options = args::parse(&arguments, &environment).unwrap_or_else(run_nothing);
+    if options.worker.is_none() && options.workers.is_none() {
+        exit(start(options, Vec::new()));
     }
+    let setting = Token::from_environment(&environment).and_then(|token| Ok((token, worker::timeout_s(&environment)?)));
+    let (token, timeout_s) = setting.unwrap_or_else(|error| fail(&error, EXIT_USAGE));
+    if let Some(worker) = &options.worker {
+        exit(worker_host::run(worker, &token, timeout_s));
+    }
+    let Some(expected) = &options.workers else { return };
+    match gate::await_workers(expected, &token, timeout_s, options.verbose) {
+        Ok(workers) => {
+            let hosts = gate::hosts(&workers);
+            let options = args::parse_with_workers(&arguments, &environment, &hosts).unwrap_or_else(run_nothing);
+            exit(start(options, workers))
+        }
+        Err(NoWorkers::Error(text)) => fail(&text, EXIT_FAILURE),
+        Err(NoWorkers::Signal(signal)) => exit(EXIT_SIGNAL + signal),
+    }
+}
+
+/// Prints why there is nothing to run, and ends.
+fn run_nothing(reason: NothingToRun) -> JobOptions {
+    match reason {
+        NothingToRun::Print(text) => print(&text),
+        NothingToRun::UsageError(text) => fail(&text, EXIT_USAGE),
+    }
+    exit(0)
 }
 
 /// Runs one of the processes that mpiexec starts from its own binary, and returns its exit code; None if `subcommand`
@@ -34,12 +62,16 @@ fn run_subcommand(subcommand: &str, rest: &[OsString]) -> Option<i32> {
     match subcommand {
         agent::SUBCOMMAND => Some(agent::main(stdin.as_fd(), stdout.as_fd(), supervisor_pid())),
         agent::supervisor::SUBCOMMAND => Some(agent::supervisor::main(stdout.as_fd())),
+        relay::SUBCOMMAND => {
+            let (local, connection) = (stdin.as_fd().try_clone_to_owned(), stdout.as_fd().try_clone_to_owned());
+            Some(local.and_then(|local| Ok(relay::main(local, connection?))).unwrap_or(EXIT_FAILURE))
+        }
         heartbeat::SUBCOMMAND => Some(stdin.as_fd().try_clone_to_owned().map_or(EXIT_FAILURE, heartbeat::main)),
         _ => None,
     }
 }
 
-fn start(mut options: JobOptions) -> i32 {
+fn start(mut options: JobOptions, workers: Vec<Worker>) -> i32 {
     options.profile = match params::check().and_then(|()| profile::find()) {
         Ok(profile) => profile,
         Err(error) => fail(error.cause(), EXIT_USAGE),
@@ -70,7 +102,7 @@ fn start(mut options: JobOptions) -> i32 {
     let stats = options.stats || params::STATS.flag().unwrap_or(false);
     let hang_s = params::HANG.number().unwrap_or(0);
     let unreached_s = params::UNREACHED.number().unwrap_or(0);
-    match job_control::run(&options, stats, hang_s, unreached_s) {
+    match job_control::run(&options, workers, stats, hang_s, unreached_s) {
         Ok(code) => code,
         Err(error) => fail(&error.to_string(), EXIT_FAILURE),
     }

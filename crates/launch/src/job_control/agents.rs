@@ -116,7 +116,7 @@ impl JobControl<'_> {
             );
             return self.handle_host_loss(number, Some(text));
         }
-        if host.remote_shell.is_some()
+        if host.remote.is_some()
             && let Err(error) = self.start_heartbeat(number)
         {
             return self.handle_host_loss(number, Some(error.to_string()));

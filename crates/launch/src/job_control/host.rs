@@ -1,7 +1,7 @@
 //! A host of the job as mpiexec sees it: its agent, the channel to it, its state, and the messages about its loss.
 //!
 //! The agent of mpiexec's own host is a child of mpiexec. The agent of another host is reached through a remote
-//! shell, whose streams are the channel. The duration of each step is bounded here; `job_control` decides what
+//! shell, whose streams are the channel, or by the connection of a worker (`worker`), to which a process relays. The duration of each step is bounded here; `job_control` decides what
 //! follows when a step fails.
 
 use crate::agent::{SUBCOMMAND, supervisor};
@@ -10,10 +10,14 @@ use crate::frames::{HostCounters, HostJob, ToAgent};
 use crate::heartbeat::{SILENCE_S, SilenceTimer};
 use crate::hosts::Launcher;
 use crate::info;
+use crate::worker::gate::{Proofs, Worker};
+use crate::worker::handshake::Verdict;
+use crate::worker::{relay, token, worker_host};
 use hawser_os::signals::{self, SIGKILL, SignalFd};
 use hawser_os::spawn::{self, ExitStatus, Leads, SpawnOptions};
 use hawser_os::{ErrorContext, clock, host, pipe};
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -25,6 +29,9 @@ const AGENT_EXIT_NS: u64 = 1_700_000_000;
 /// The age, in ns, from which on a heartbeat releases the last line of a remote shell (`LastLine`): longer than an
 /// agent and its supervisor take to end.
 const LAST_LINE_NS: u64 = 2_000_000_000;
+/// The variables whose values are right on mpiexec's own host only: its name, and the number of its pod in an indexed
+/// Job of Kubernetes.
+const OF_HOST: [&str; 2] = ["HOSTNAME", worker_host::INDEX_VARIABLE];
 /// The length in bytes above which a line of a remote shell is cut into several.
 const LINE_MAX: usize = 4096;
 
@@ -86,7 +93,8 @@ pub struct JobHost {
     pub end: Option<ExitStatus>,
     /// The agent's process id on its own host.
     pub agent_pid: i32,
-    pub remote_shell: Option<RemoteShell>,
+    /// The way to the host; None for mpiexec's own.
+    pub remote: Option<RemoteAgent>,
     /// The time at which the present state has lasted too long; None if it has no limit.
     pub deadline_ns: Option<u64>,
     /// Whether each descriptor is in the epoll set: the channel's input, its output, and the standard error of the
@@ -100,12 +108,22 @@ pub struct JobHost {
     pub info: Option<String>,
 }
 
-/// The remote shell by which a host is reached.
-pub struct RemoteShell {
-    /// The remote shell with its options, and the name of the host.
-    shell: String,
-    /// The mpiexec that the shell must start, and the time limit for that in seconds.
-    program: PathBuf,
+/// The way to an agent on another host.
+enum Way {
+    Shell {
+        /// The remote shell with its options, and the name of the host.
+        shell: String,
+        /// The mpiexec that the shell must start.
+        program: PathBuf,
+    },
+    /// The address from which the host's worker has connected, and what a verdict for it needs.
+    Worker(SocketAddr, Proofs),
+}
+
+/// An agent on another host, and the process that leads to it: a remote shell, or a relay.
+pub struct RemoteAgent {
+    way: Way,
+    /// The time limit, in seconds, for the agent's first frame.
     connect_s: u64,
     stderr: Option<OwnedFd>,
     partial: Vec<u8>,
@@ -139,17 +157,23 @@ impl LastLine {
 
 impl JobHost {
     /// Starts the agent, or the remote shell that starts it on another host.
-    pub fn start_agent(mut job: HostJob, launcher: &Launcher, signals: &SignalFd) -> io::Result<JobHost> {
+    pub fn start_agent(
+        mut job: HostJob,
+        launcher: &Launcher,
+        worker: Option<Worker>,
+        signals: &SignalFd,
+    ) -> io::Result<JobHost> {
         let name = if job.host.is_empty() { host::name() } else { job.host.clone() };
         let shell = if job.host.is_empty() { None } else { launcher.shell(&job.host, job.hosts.is_empty()) };
-        let (child_pid, channel, remote_shell) = match shell {
-            None => start_local(signals)?,
-            Some(shell) => {
-                // The value of HOSTNAME is right on this host only.
-                job.apps.iter_mut().for_each(|app| app.environment.retain(|(name, _)| name != b"HOSTNAME"));
-                start_remote(&name, &shell, launcher, signals)?
-            }
+        let (child_pid, channel, remote) = match (worker, shell) {
+            (Some(worker), _) => start_relay(worker, signals)?,
+            (None, Some(shell)) => start_remote(&name, &shell, launcher, signals)?,
+            (None, None) => start_local(launcher.has_workers, signals)?,
         };
+        if remote.is_some() {
+            let is_of_host = |name: &[u8]| OF_HOST.iter().any(|of_host| name == of_host.as_bytes());
+            job.apps.iter_mut().for_each(|app| app.environment.retain(|(name, _)| !is_of_host(name)));
+        }
         Ok(JobHost {
             name,
             job,
@@ -159,7 +183,7 @@ impl JobHost {
             child_pid,
             end: None,
             agent_pid: child_pid,
-            remote_shell,
+            remote,
             deadline_ns: Some(clock::now_ns() + launcher.connect_s() * 1_000_000_000),
             watched: [false; 3],
             stdin_in_flight: 0,
@@ -181,10 +205,21 @@ impl JobHost {
         self.send(&ToAgent::Info { ranks: self.job.ranks.len().max(2) as u32, settings });
     }
 
+    /// Tells a worker the exit code of the job, with which it ends too: the last bytes of the channel. If the worker is
+    /// gone, nobody needs it.
+    pub fn tell_exit_code(&mut self, code: i32) {
+        if let Some(RemoteAgent { way: Way::Worker(_, proofs), .. }) = &self.remote {
+            self.channel.send_last(&proofs.message(&Verdict::Ended(code)));
+        }
+    }
+
     /// The command that reaches another host, for -v; None for an agent of mpiexec's own host.
     pub fn start_command(&self) -> Option<String> {
-        let remote = self.remote_shell.as_ref()?;
-        Some(format!("host {}: {} {} {}", self.name, remote.shell, remote.program.display(), supervisor::SUBCOMMAND))
+        let text = match &self.remote.as_ref()?.way {
+            Way::Shell { shell, program } => format!("{shell} {} {}", program.display(), supervisor::SUBCOMMAND),
+            Way::Worker(address, _) => format!("its worker at {address}"),
+        };
+        Some(format!("host {}: {text}", self.name))
     }
 
     /// Whether frames from its agent may still arrive.
@@ -194,8 +229,7 @@ impl JobHost {
 
     /// The next time limit of this host.
     pub fn next_deadline_ns(&self) -> Option<u64> {
-        let remote =
-            self.remote_shell.as_ref().filter(|_| (HostState::Ready..=HostState::Running).contains(&self.state));
+        let remote = self.remote.as_ref().filter(|_| (HostState::Ready..=HostState::Running).contains(&self.state));
         self.deadline_ns.into_iter().chain(remote.map(|far| far.silence.check_at_ns())).min()
     }
 
@@ -210,8 +244,7 @@ impl JobHost {
                 _ => Some(OverdueStep::Silent),
             };
         }
-        let remote =
-            self.remote_shell.as_mut().filter(|_| (HostState::Ready..=HostState::Running).contains(&self.state))?;
+        let remote = self.remote.as_mut().filter(|_| (HostState::Ready..=HostState::Running).contains(&self.state))?;
         if !is_reading {
             remote.silence.reset();
         }
@@ -222,7 +255,7 @@ impl JobHost {
     /// received, not only a heartbeat. Returns the remote shell's last line if it can explain no end any more
     /// (`LastLine`).
     pub fn note_activity(&mut self, is_frame: bool) -> Option<String> {
-        let remote = self.remote_shell.as_mut().filter(|_| self.channel.take_activity())?;
+        let remote = self.remote.as_mut().filter(|_| self.channel.take_activity())?;
         remote.silence.reset();
         remote.last_line.release(is_frame, clock::now_ns())
     }
@@ -230,7 +263,7 @@ impl JobHost {
     /// Reads the remote shell's standard error. Returns the whole lines, apart from the last one, which is kept
     /// (`LastLine`).
     pub fn read_stderr(&mut self) -> Vec<String> {
-        let Some(remote) = &mut self.remote_shell else { return Vec::new() };
+        let Some(remote) = &mut self.remote else { return Vec::new() };
         let mut bytes = [0; LINE_MAX];
         match remote.stderr.as_ref().map(|errors| pipe::read(errors.as_fd(), &mut bytes)) {
             Some(Ok(len @ 1..)) => remote.partial.extend(&bytes[..len]),
@@ -268,9 +301,10 @@ impl JobHost {
     /// Whether the channel has ended too early and everything about that is known: the exit status of the agent or
     /// remote shell, and the last line of the shell.
     pub fn is_end_known(&self) -> bool {
-        self.state == HostState::Closed
-            && self.end.is_some()
-            && self.remote_shell.as_ref().is_none_or(|far| far.stderr.is_none())
+        // A relay goes on until mpiexec has told its worker the exit code.
+        let is_relayed = self.remote.as_ref().is_some_and(RemoteAgent::is_worker);
+        let has_ended = self.end.is_some() && self.remote.as_ref().is_none_or(|far| far.stderr.is_none());
+        self.state == HostState::Closed && (is_relayed || has_ended)
     }
 
     /// Expects no more from the host, and ends its process if that has not ended.
@@ -278,7 +312,7 @@ impl JobHost {
         if self.end.is_none() {
             let _ = signals::send(self.child_pid, SIGKILL);
         }
-        if let Some(remote) = &mut self.remote_shell {
+        if let Some(remote) = &mut self.remote {
             remote.stderr = None;
         }
         self.state.forgotten();
@@ -288,12 +322,15 @@ impl JobHost {
     /// The message about a host whose agent, or the channel to it, has ended too early.
     pub fn lost_message(&self) -> String {
         let name = &self.name;
-        match &self.remote_shell {
+        match &self.remote {
             None => {
                 format!("the agent on host {name} (pid {}) {}; the job is ended", self.agent_pid, exit_text(self.end))
             }
-            Some(remote) if self.was_ready => {
-                let shell = format!("{} {}", remote.shell_name(), exit_text(self.end));
+            Some(remote) if self.was_ready || remote.is_worker() => {
+                let shell = match &remote.way {
+                    Way::Worker(address, _) => format!("its worker at {address} has ended, or the connection to it"),
+                    Way::Shell { .. } => format!("{} {}", remote.shell_name(), exit_text(self.end)),
+                };
                 match &remote.last_line.text {
                     Some(line) => format!("host {name} is lost: {line} ({shell}); the job is ended"),
                     None => format!("host {name} is lost: {shell}; the job is ended"),
@@ -305,13 +342,14 @@ impl JobHost {
 
     /// The message about a host from which nothing was received for too long.
     pub fn timeout_message(&self) -> String {
-        match &self.remote_shell {
+        match &self.remote {
             Some(remote) if self.state == HostState::Connecting => {
                 let last = remote.last_line_text(self.channel.preamble());
-                format!(
-                    "host {} has not answered for {} s{last}; check that `{} true` works without a prompt",
-                    self.name, remote.connect_s, remote.shell
-                )
+                let advice = match &remote.way {
+                    Way::Shell { shell, .. } => format!("check that `{shell} true` works without a prompt"),
+                    Way::Worker(address, _) => format!("see what its worker at {address} has printed"),
+                };
+                format!("host {} has not answered for {} s{last}; {advice}", self.name, remote.connect_s)
             }
             Some(_) => format!(
                 "host {} has been silent for {SILENCE_S} s (is it down, or the network to it?); the job is ended",
@@ -324,19 +362,41 @@ impl JobHost {
     }
 }
 
-impl RemoteShell {
+impl RemoteAgent {
     pub fn stderr(&self) -> Option<BorrowedFd<'_>> {
         self.stderr.as_ref().map(AsFd::as_fd)
     }
 
+    fn new(way: Way, connect_s: u64, stderr: OwnedFd) -> RemoteAgent {
+        RemoteAgent {
+            way,
+            connect_s,
+            stderr: Some(stderr),
+            partial: Vec::new(),
+            last_line: LastLine::default(),
+            silence: SilenceTimer::default(),
+        }
+    }
+
+    fn is_worker(&self) -> bool {
+        matches!(self.way, Way::Worker(..))
+    }
+
     /// The name of the remote shell, for messages.
     fn shell_name(&self) -> &str {
-        self.shell.split(' ').next().unwrap_or_default()
+        match &self.way {
+            Way::Shell { shell, .. } => shell.split(' ').next().unwrap_or_default(),
+            Way::Worker(..) => "the relay to its worker",
+        }
     }
 
     /// The message about a remote shell that has ended before the agent was connected.
     fn start_failure(&self, name: &str, end: Option<ExitStatus>, preamble: &[u8]) -> String {
-        let (shell, program, last) = (self.shell_name(), self.program.display(), self.last_line_text(preamble));
+        let (shell, last) = (self.shell_name(), self.last_line_text(preamble));
+        let program = match &self.way {
+            Way::Shell { program, .. } => program.display().to_string(),
+            Way::Worker(..) => "mpiexec".into(),
+        };
         match end {
             // The exit codes of shells: 127 for not found, 126 for not executable.
             Some(ExitStatus::Exited(127)) => format!(
@@ -367,13 +427,17 @@ fn exit_text(end: Option<ExitStatus>) -> String {
     }
 }
 
-type StartedAgent = (i32, AgentChannel, Option<RemoteShell>);
+/// The process that is the agent or leads to it, the channel, and the way to another host.
+type StartedAgent = (i32, AgentChannel, Option<RemoteAgent>);
 
-fn start_local(signals: &SignalFd) -> io::Result<StartedAgent> {
+fn start_local(has_workers: bool, signals: &SignalFd) -> io::Result<StartedAgent> {
     let (ours, theirs) = UnixStream::pair().context(|| "making the channel to the agent".into())?;
     let theirs: OwnedFd = theirs.into();
     let mut command = Command::new(host::program());
     command.arg0("mpiexec").arg(SUBCOMMAND).stdin(Stdio::from(theirs.try_clone()?)).stdout(Stdio::from(theirs));
+    if has_workers {
+        token::remove_from(&mut command);
+    }
     let spawn_options = SpawnOptions {
         mask: Some(signals.saved_mask()),
         leads: Leads::Group,
@@ -407,16 +471,33 @@ fn start_remote(name: &str, shell: &[String], launcher: &Launcher, signals: &Sig
             shell[0]
         ))
     })?;
-    let remote_shell = RemoteShell {
-        shell: shell.join(" "),
-        program,
-        connect_s: launcher.connect_s(),
-        stderr: Some(errors),
-        partial: Vec::new(),
-        last_line: LastLine::default(),
-        silence: SilenceTimer::default(),
+    let remote = RemoteAgent::new(Way::Shell { shell: shell.join(" "), program }, launcher.connect_s(), errors);
+    Ok((process.id() as i32, AgentChannel::new(input, output)?.with_heartbeats(), Some(remote)))
+}
+
+/// The time limit, in seconds, from the start of a job to the first frame of a worker's agent: the worker runs already.
+const WORKER_START_S: u64 = 30;
+
+/// Tells a worker to start its agent, and starts the process that relays the agent's channel.
+fn start_relay(mut worker: Worker, signals: &SignalFd) -> io::Result<StartedAgent> {
+    let (ours, theirs) = UnixStream::pair().context(|| "making the channel to a worker".into())?;
+    let (errors, stderr) = pipe::pipe()?;
+    pipe::set_nonblocking(errors.as_fd())?;
+    worker.tell(&Verdict::Start);
+    let (way, connection) = (Way::Worker(worker.address, worker.proofs), OwnedFd::from(worker.connection));
+    let mut command = Command::new(host::program());
+    command.arg0("mpiexec").arg(relay::SUBCOMMAND).stdin(OwnedFd::from(theirs)).stdout(connection).stderr(stderr);
+    token::remove_from(&mut command);
+    let spawn_options = SpawnOptions {
+        mask: Some(signals.saved_mask()),
+        leads: Leads::Group,
+        at_terminal: true,
+        die_with_parent: true,
+        ..SpawnOptions::default()
     };
-    Ok((process.id() as i32, AgentChannel::new(input, output)?.with_heartbeats(), Some(remote_shell)))
+    let process = spawn::spawn(&mut command, spawn_options).context(|| "starting the relay to a worker".into())?;
+    let channel = AgentChannel::new(ours.try_clone()?.into(), ours.into())?.with_heartbeats();
+    Ok((process.id() as i32, channel, Some(RemoteAgent::new(way, WORKER_START_S, errors))))
 }
 
 /// Returns a function that gives the name of a rank's host.
@@ -448,7 +529,7 @@ mod tests {
         let launcher = Launcher { exec: Some("tail -f /dev/null".into()), ..Launcher::default() };
         let job = HostJob { host: "far".into(), ..HostJob::default() };
         let start_ns = clock::now_ns();
-        let mut host = JobHost::start_agent(job, &launcher, &SignalFd::block(&[]).unwrap()).unwrap();
+        let mut host = JobHost::start_agent(job, &launcher, None, &SignalFd::block(&[]).unwrap()).unwrap();
         let deadline_ns = host.next_deadline_ns().expect("calling has a deadline");
         assert!(deadline_ns >= start_ns + launcher.connect_s() * 1_000_000_000);
         let overdue: Vec<_> =

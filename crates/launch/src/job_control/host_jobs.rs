@@ -5,6 +5,7 @@ use crate::args::{AppOptions, EnvInheritance, JobOptions};
 use crate::frames::{App, HostJob};
 use crate::hosts::RankPlacer;
 use crate::params;
+use crate::worker::token;
 use hawser_boot::protocol::JobSecret;
 use hawser_job::layout::{MAX_LOCAL, MAX_WORLD};
 use hawser_os::host;
@@ -69,7 +70,7 @@ fn job_template(options: &JobOptions, size: u32, stats: bool) -> io::Result<Host
         size,
         ranks: Vec::new(),
         hosts: Vec::new(),
-        apps: options.apps.iter().map(|app| self::app(app, std::env::vars_os())).collect(),
+        apps: options.apps.iter().map(|app| self::app(app, own_environment(options))).collect(),
         directory: directory.as_os_str().as_bytes().to_vec(),
         binding: options.binding.clone(),
         readers: options.readers.clone(),
@@ -126,6 +127,13 @@ fn app(options: &AppOptions, own_environment: impl Iterator<Item = (OsString, Os
             .map(|(n, v)| (bytes(&n), bytes(&v)))
             .collect(),
     }
+}
+
+/// The variables of mpiexec. A rank has no use for the token of its job's workers, and may be somebody else's program.
+fn own_environment(options: &JobOptions) -> impl Iterator<Item = (OsString, OsString)> {
+    let is_token = |variable: &OsStr| variable == token::VARIABLE || variable == token::FILE_VARIABLE;
+    let has_workers = options.workers.is_some();
+    std::env::vars_os().filter(move |(name, _)| !(has_workers && is_token(name)))
 }
 
 fn environment(options: &AppOptions, own_environment: Vec<(OsString, OsString)>) -> Vec<(OsString, OsString)> {

@@ -23,6 +23,9 @@ use crate::args::JobOptions;
 use crate::failure::{EXIT_FAILURE, EXIT_SIGNAL, EXIT_TIMEOUT, RankFailure};
 use crate::frames::{HostJob, OutputStream, RankBusinessCard, RankState, ToAgent};
 use crate::pattern::{OutputPattern, RankLocation};
+use crate::worker::gate::Worker;
+use crate::worker::handshake::Verdict;
+use crate::worker::token;
 use crate::{heartbeat, report, stats};
 use failure_policy::ExitedRanks;
 use files::OutputFiles;
@@ -124,9 +127,9 @@ struct JobControl<'a> {
     agent_lost: bool,
 }
 
-/// Runs the job and returns mpiexec's exit code. `hang_s` and `unreached_s` are the values of HAWSER_HANG_S and
-/// HAWSER_UNREACHED_S.
-pub fn run(options: &JobOptions, stats: bool, hang_s: u64, unreached_s: u64) -> io::Result<i32> {
+/// Runs the job and returns mpiexec's exit code. `workers` are those that have come for it. `hang_s` and `unreached_s`
+/// are the values of HAWSER_HANG_S and HAWSER_UNREACHED_S.
+pub fn run(options: &JobOptions, workers: Vec<Worker>, stats: bool, hang_s: u64, unreached_s: u64) -> io::Result<i32> {
     let jobs = host_jobs::host_jobs(options, stats)?;
     let descriptors = DESCRIPTORS + DESCRIPTORS_PER_HOST * (jobs.len() as u64 - 1);
     let limit = limits::get(Resource::Descriptors).soft;
@@ -146,7 +149,7 @@ pub fn run(options: &JobOptions, stats: bool, hang_s: u64, unreached_s: u64) -> 
     signals::restore_default(SIGCHLD);
     let taken: Vec<i32> = SIGNALS.into_iter().filter(|&signal| !signals::is_ignored(signal)).collect();
     let signals = SignalFd::block(&taken)?;
-    let hosts = start_agents(jobs, options, &signals)?;
+    let hosts = start_agents(jobs, options, workers, &signals)?;
     let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
     let mut job_control = JobControl {
         options,
@@ -177,14 +180,20 @@ pub fn run(options: &JobOptions, stats: bool, hang_s: u64, unreached_s: u64) -> 
     };
     job_control.begin()?;
     let result = job_control.run_event_loop();
-    job_control.heartbeat_process = None;
-    if !process_tree::await_children(if job_control.agent_lost { 0 } else { KILL_LIMIT_MS }) {
-        process_tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
-    }
     // A job whose output is lost has not ended well.
     let output_failed = job_control.out.has_failed || job_control.err.has_failed || job_control.files.has_failed();
     let success_code = if output_failed { EXIT_FAILURE } else { 0 };
-    result.map(|()| job_control.exit_code.filter(|&code| code != 0).unwrap_or(success_code))
+    let code = result.map(|()| job_control.exit_code.filter(|&code| code != 0).unwrap_or(success_code));
+    job_control.heartbeat_process = None;
+    for host in &mut job_control.hosts {
+        host.tell_exit_code(*code.as_ref().unwrap_or(&EXIT_FAILURE));
+    }
+    // Relays end when the channels are closed.
+    job_control.hosts.clear();
+    if !process_tree::await_children(if job_control.agent_lost { 0 } else { KILL_LIMIT_MS }) {
+        process_tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
+    }
+    code
 }
 
 fn label_of(pattern: &OutputPattern, locations: &[RankLocation], rank: u32) -> Vec<u8> {
@@ -192,9 +201,21 @@ fn label_of(pattern: &OutputPattern, locations: &[RankLocation], rank: u32) -> V
 }
 
 /// Starts the agents, all at once. If one cannot be started, the others are ended.
-fn start_agents(jobs: Vec<HostJob>, options: &JobOptions, signals: &SignalFd) -> io::Result<Vec<JobHost>> {
-    let hosts: io::Result<Vec<JobHost>> =
-        jobs.into_iter().map(|job| JobHost::start_agent(job, &options.launcher, signals)).collect();
+fn start_agents(
+    jobs: Vec<HostJob>,
+    options: &JobOptions,
+    mut workers: Vec<Worker>,
+    signals: &SignalFd,
+) -> io::Result<Vec<JobHost>> {
+    let mut start = |job: HostJob| {
+        let worker = workers.iter().position(|worker| worker.name == job.host).map(|at| workers.swap_remove(at));
+        JobHost::start_agent(job, &options.launcher, worker, signals)
+    };
+    let hosts: io::Result<Vec<JobHost>> = jobs.into_iter().map(&mut start).collect();
+    if hosts.is_ok() {
+        // No rank needs their hosts.
+        workers.iter_mut().for_each(|worker| worker.tell(&Verdict::NotNeeded));
+    }
     if hosts.is_err() {
         process_tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
     }
@@ -206,6 +227,7 @@ fn start_heartbeat_process(signals: &SignalFd) -> io::Result<(i32, SeqpacketSock
     let (ours, theirs) = SeqpacketSocket::pair()?;
     let mut command = Command::new(this_host::program());
     command.arg0("mpiexec").arg(heartbeat::SUBCOMMAND).stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null());
+    token::remove_from(&mut command);
     let spawn_options = SpawnOptions {
         mask: Some(signals.saved_mask()),
         leads: Leads::Group,
@@ -250,7 +272,7 @@ impl JobControl<'_> {
             let commands: Vec<String> = self.hosts.iter().filter_map(JobHost::start_command).collect();
             commands.iter().for_each(|line| self.print_line(line));
         }
-        if self.hosts.len() > 1 || self.hosts[0].remote_shell.is_some() {
+        if self.hosts.len() > 1 || self.hosts[0].remote.is_some() {
             let job = &self.hosts[0].job.id;
             self.tool_server = Some(ToolServer::listen(job, &mut self.epoll, TOOLS)?);
         }
@@ -318,7 +340,7 @@ impl JobControl<'_> {
                 Interest::Write,
                 writes,
             )?;
-            match host.remote_shell.as_ref().and_then(host::RemoteShell::stderr) {
+            match host.remote.as_ref().and_then(host::RemoteAgent::stderr) {
                 Some(fd) => set_interest(
                     &mut self.epoll,
                     stderr_watched,
@@ -440,7 +462,7 @@ impl JobControl<'_> {
         self.heartbeat_process = None;
         for number in 0..self.hosts.len() {
             let host = &self.hosts[number];
-            if host.remote_shell.is_some() && (HostState::Ready..=HostState::Running).contains(&host.state) {
+            if host.remote.is_some() && (HostState::Ready..=HostState::Running).contains(&host.state) {
                 // If this fails, the host's agent gets no heartbeats and ends, so the host is lost later.
                 let _ = self.start_heartbeat(number);
             }
