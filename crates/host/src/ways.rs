@@ -11,7 +11,7 @@ use hawser_boot::pmix::PmixConnection;
 use hawser_boot::protocol::{ADDRESS_VARIABLE, AgentAddress, BOOTSTRAP_FILE_VARIABLE, RANK_VARIABLE};
 use hawser_boot::{ancestors, foreign_launcher, pmi, pmix};
 
-/// What an environment has of a way.
+/// The share of an environment in a way.
 enum Found {
     Nothing,
     /// The way is taken, unless an earlier one is.

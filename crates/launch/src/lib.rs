@@ -2,10 +2,10 @@
 //!
 //! mpiexec (`job_control`) reads the command line (`args`) and the variables of other launchers
 //! (`foreign_variables`), starts an agent for each host (`hosts`), and exchanges frames with it (`frames`, `channel`)
-//! over the agent's standard input and output, also if ssh or a `worker` has started the agent. The agent (`agent`) starts the ranks,
-//! accepts their connections by the host's rank server
-//! (`host::rank_server`), relays their output and reports how they end. If mpiexec or the agent is gone, the other
-//! one ends every process below itself. Nothing here polls: every wait is for an event or a deadline.
+//! over the agent's standard input and output, also if ssh or a `worker` has started the agent. The agent (`agent`)
+//! starts the ranks, accepts their connections by the host's rank server (`host::rank_server`), relays their output
+//! and reports how they end. If mpiexec or the agent is gone, the other one ends every process below itself. Nothing
+//! here polls: every wait is for an event or a deadline.
 #![forbid(unsafe_code)]
 
 pub mod agent;

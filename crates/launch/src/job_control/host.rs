@@ -1,8 +1,8 @@
 //! A host of the job as mpiexec sees it: its agent, the channel to it, its state, and the messages about its loss.
 //!
 //! The agent of mpiexec's own host is a child of mpiexec. The agent of another host is reached through a remote
-//! shell, whose streams are the channel, or by the connection of a worker (`worker`), to which a process relays. The duration of each step is bounded here; `job_control` decides what
-//! follows when a step fails.
+//! shell, whose streams are the channel, or by the connection of a worker (`worker`), to which a process relays. The
+//! duration of each step is bounded here; `job_control` decides what follows when a step fails.
 
 use crate::agent::{SUBCOMMAND, supervisor};
 use crate::channel::AgentChannel;

@@ -2,8 +2,8 @@
 //! that they have the token.
 //!
 //! A connection that proves nothing costs a slot for some seconds, and can do no more. A worker that goes away before
-//! the job starts, or whose host falls silent, may be replaced by another one of the same name. Nothing here starts a process. Used by the program
-//! `mpiexec`; the connections then go to `job_control::host`.
+//! the job starts, or whose host falls silent, may be replaced by another one of the same name. Nothing here starts a
+//! process. Used by the program `mpiexec`; the connections then go to `job_control::host`.
 
 use super::WorkersOptions;
 use super::handshake::{self, Nonce, Offer, Parsed, Session, Verdict};

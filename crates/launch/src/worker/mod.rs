@@ -2,11 +2,11 @@
 //! Kubernetes (docs/adr/0074-workers-connect-with-a-token.md).
 //!
 //! `mpiexec -workers 3 ./program` waits until three workers have connected (`gate`). `mpiexec -worker HOST` is such a
-//! worker (`worker_host`): it connects (`introduction`), proves that it has the job's `token`, and starts an agent when mpiexec says so
-//! (`handshake`). From then on the connection is the agent's channel, as the streams of a remote shell are: at each
-//! end a `relay` copies bytes between the connection and a local socket, because a write to TCP may take a part of its
-//! bytes, and several processes write to a channel, each a whole piece at a time. Used by the program `mpiexec` and by
-//! `job_control::host`.
+//! worker (`worker_host`): it connects (`introduction`), proves that it has the job's `token`, and starts an agent
+//! when mpiexec says so (`handshake`). From then on the connection is the agent's channel, as the streams of a remote
+//! shell are: at each end a `relay` copies bytes between the connection and a local socket, because a write to TCP
+//! may take a part of its bytes, and several processes write to a channel, each a whole piece at a time. Used by the
+//! program `mpiexec` and by `job_control::host`.
 
 pub mod gate;
 pub mod handshake;
