@@ -1,5 +1,5 @@
-"""Programs on Hawser that other launchers start: MPICH's and Intel's Hydra (from PyPI) by PMI, Open MPI's prterun by PMIx,
-and servers that go wrong."""
+"""Programs on Hawser that other launchers start: MPICH's and Intel's Hydra (from PyPI) by PMI, MPICH's by PMI 2 too, Open
+MPI's prterun by PMIx, and servers that go wrong."""
 
 import contextlib
 import re
@@ -12,8 +12,9 @@ from harness import LONG, ROOT
 
 HYDRA = {"mpich": ROOT / "build/mpich/bin/mpiexec", "impi": ROOT / "build/imb/bin/mpiexec.hydra"}
 PRTERUN = ROOT / "build/openmpi/bin/prterun"
-# The words of a launcher's command line before `-n`: as root, and with more ranks than cores.
-WORDS = {"prterun": ["--allow-run-as-root", "--map-by", ":OVERSUBSCRIBE"]}
+# The words of a launcher's command line before `-n`: as root, and with more ranks than cores; or with the other version of
+# PMI. Intel's Hydra replies that it has version 2, and its proxy ends at the first message behind that.
+WORDS = {"prterun": ["--allow-run-as-root", "--map-by", ":OVERSUBSCRIBE"], "mpich-pmi2": ["-genv", "HAWSER_PMI", "2"]}
 IMB = ROOT / "build/imb/bin/IMB-MPI1"
 SOURCE = ROOT / "build/mpi4py-source"
 # Communicators, as the issues of other launchers have them.
@@ -31,10 +32,10 @@ def hydra(request):
     return installed(HYDRA[request.param])
 
 
-@pytest.fixture(params=[*HYDRA, "prterun"])
+@pytest.fixture(params=[*HYDRA, "mpich-pmi2", "prterun"])
 def launcher(request):
     """The command line of a launcher, up to the number of ranks."""
-    program = PRTERUN if request.param == "prterun" else HYDRA[request.param]
+    program = PRTERUN if request.param == "prterun" else HYDRA[request.param.removesuffix("-pmi2")]
     return [installed(program), *WORDS.get(request.param, [])]
 
 
@@ -139,6 +140,15 @@ def test_two_hosts(make, session, launcher, build):
     assert done.returncode != 0 and "HAWSER_PORT=none" in done.stderr, done
 
 
+def test_pmi2_on_hosts_without_mpiexec(make, session, build):
+    """There, Hydra's server takes processes of two hosts for one, and never finds that all have sent a fence of PMI 2."""
+    lab = make(hosts=3)
+    names = ",".join(f"{host.name}:2" for host in lab.hosts[1:])
+    words = [installed(HYDRA["mpich"]), *WORDS["mpich-pmi2"], *REMOTE["hydra"], names, "-n", "4"]
+    done = lab.hosts[0].run([*words, build("hello.c"), "say"], env=environment(session), timeout=30)
+    assert done.returncode == 0 and ranks(done.stdout) == [f"{rank} of 4" for rank in range(4)], done
+
+
 class Server:
     """PMI for one process of a job of two, up to the command at which it does `wrong`."""
 
@@ -204,11 +214,12 @@ def test_a_server_that_goes_wrong(session, build, case):
     ({"PMI_FD": "1", "PMI_SIZE": "2"}, "PMI_RANK is not set"),
     ({"PMI_FD": "1", "PMI_RANK": "5", "PMI_SIZE": "2"}, 'PMI_RANK is "5"'),
     ({"PMI_RANK": "0", "PMI_SIZE": "2"}, "PMI_SIZE=2"),
+    ({"PMI_FD": "1", "PMI_RANK": "0", "PMI_SIZE": "1", "HAWSER_PMI": "3"}, 'HAWSER_PMI is "3"'),
 ])
 def test_half_an_environment_is_refused(session, build, env, named):
     result = session.call([build("hello.c")], env, timeout=10)
     assert result.code != 0 and named in result.err and result.err.count("\n") == 1, result
-    assert "unset PMI" in result.err or "HAWSER_PMIX_LIBRARY" in env, result
+    assert "unset PMI" in result.err or any(name.startswith("HAWSER_") for name in env), result
 
 
 def test_a_job_of_one_needs_no_server(session, build):

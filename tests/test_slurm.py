@@ -182,6 +182,25 @@ def test_several_programs(srun, build, tmp_path):
     assert result.code == 0 and ranks(result.out) == ["0 of 3", "1 of 3", "2 of 3"], result
 
 
+def test_pmi2_instead_of_1(session, cluster, env, build):
+    """The plugin pmi2 speaks both; what the first task of a host begins with is the version of all of them."""
+    def srun(n, *words, **more):
+        return session.call([*cluster.command("srun"), "--mpi=pmi2", "--overcommit", "-n", n, *words], env | more)
+    for n in (1, 3, 8):
+        result = srun(n, build("hello.c"), "say", HAWSER_PMI="2")
+        assert result.code == 0 and ranks(result.out) == [f"{rank} of {n}" for rank in range(n)], result
+    result = srun(3, build("ending.c"), "abort", "barrier", HAWSER_PMI="2")
+    assert result.code != 0 and result.err.count("aborts with code 5") == 1, result
+    # The server refuses version 1 to those who come after one with 2: they go on by 2.
+    script = 'case $PMI_RANK in 0) export HAWSER_PMI=2;; *) sleep 3;; esac; exec "$0" say'
+    result = srun(3, "sh", "-c", script, build("hello.c"))
+    assert result.code == 0 and ranks(result.out) == ["0 of 3", "1 of 3", "2 of 3"], result
+    # It refuses version 2 to one who comes after those with 1, and the job ends.
+    script = 'case $PMI_RANK in 0) sleep 3; export HAWSER_PMI=2;; esac; exec "$0" say'
+    result = srun(3, "sh", "-c", script, build("hello.c"))
+    assert result.code != 0 and "refuses version 2" in result.err and "unset HAWSER_PMI" in result.err, result
+
+
 def test_a_rank_that_aborts_ends_the_step(srun, build):
     result = srun(3, build("ending.c"), "abort", "barrier")
     assert result.code != 0 and result.err.count("aborts with code 5") == 1, result
@@ -254,6 +273,8 @@ def test_two_hosts(make, session, build, tmp_path):
     with two_hosts(lab, tmp_path) as (env, run):
         own = with_library(session, env)
         done = run("srun", "--mpi=pmi2", "-N", "2", "-n", "4", hello, "say", env=own)
+        assert done.returncode == 0 and ranks(done.stdout) == [f"{rank} of 4" for rank in range(4)], done
+        done = run("srun", "--mpi=pmi2", "-N", "2", "-n", "4", hello, "say", env=own | {"HAWSER_PMI": "2"})
         assert done.returncode == 0 and ranks(done.stdout) == [f"{rank} of 4" for rank in range(4)], done
         done = run("srun", "--mpi=pmi2", "-N", "2", "-n", "4", build("ending.c"), "kill", "barrier", env=own)
         assert done.returncode != 0, done

@@ -20,6 +20,7 @@ pub mod job_settings;
 pub mod launcher_server;
 pub mod loaded_mpi;
 pub mod pmi;
+pub mod pmi_interface;
 pub mod pmix;
 pub mod protocol;
 

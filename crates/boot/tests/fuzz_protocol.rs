@@ -6,12 +6,14 @@ use bolero::check;
 use hawser_boot::foreign_launcher;
 use hawser_boot::job_settings::{CommonSettings, JobSettings, RankSettings, SettingsCheck};
 use hawser_boot::loaded_mpi;
-use hawser_boot::pmi::{message::Message, node_map};
+use hawser_boot::pmi::{frame, message::Message, node_map};
 use hawser_boot::protocol::{AgentAddress, AgentMessage, MESSAGE_MAX};
 use std::path::Path;
 
 /// Text that is no UTF-8 is three times as long when it is shown as such, and a text that grows is copied.
 const MEMORY_PER_BYTE: u64 = 3 * 3;
+/// A word of a frame is two texts, which take 48 bytes for three at least, and a list that grows is copied.
+const FRAME_MEMORY_PER_BYTE: u64 = 64;
 
 #[test]
 fn messages() {
@@ -84,6 +86,30 @@ fn pmi_lines() {
         let text = String::from_utf8_lossy(bytes);
         if let Some(nodes) = node_map::parse(&text, 1000) {
             assert_eq!(nodes.len(), 1000);
+        }
+    });
+}
+
+/// The bytes of a server of PMI 2 are taken message by message, none before it is there as a whole. A message is the
+/// same when it is sent on.
+#[test]
+fn pmi_frames() {
+    check!().with_iterations(5000).for_each(|bytes| {
+        let with_length = [format!("{:>6}", bytes.len()).as_bytes(), bytes].concat();
+        if bytes.len() <= frame::RECEIVED_MAX && !bytes.is_empty() {
+            assert_eq!(frame::take(&mut with_length[..with_length.len() - 1].to_vec()), Ok(None));
+        }
+        for bytes in [bytes, &with_length] {
+            let (mut received, mut taken) = (bytes.to_vec(), Ok(None));
+            let memory = allocation_counter::measure(|| taken = frame::take(&mut received));
+            assert!(memory.bytes_max <= FRAME_MEMORY_PER_BYTE * bytes.len() as u64 + 512, "{} bytes", memory.bytes_max);
+            assert!(bytes.ends_with(&received));
+            let Ok(Some(message)) = taken else { continue };
+            assert!(received.len() + 6 < bytes.len());
+            if let Some(mut sent) = frame::encode(&message) {
+                assert!(sent.len() <= frame::SENT_MAX);
+                assert_eq!(frame::take(&mut sent), Ok(Some(message)));
+            }
         }
     });
 }

@@ -32,6 +32,7 @@ const OTHERS: [&[&str]; 3] = [
         "RENDEZVOUS_S",
         "TOKEN",
         "TOKEN_FILE",
+        "PMI",
         "PMIX_LIBRARY",
     ],
     &[

@@ -1,10 +1,15 @@
-//! The messages of PMI version 1: lines of words `name=value`, of which the first one is the command.
+//! The messages of PMI: words `name=value`, of which the first one is the command; and the lines as which version 1
+//! sends them.
 //!
 //! Nothing here sends or receives. Values have no spaces: the value of the last word is the rest of the line, because
-//! servers put texts for people there. Used by `pmi`.
+//! servers put texts for people there. Used by the other files of `pmi`.
+
+use std::str::FromStr;
 
 /// The longest message of MPICH's clients and servers (PMIU_MAXLINE), in bytes with the line's end.
 pub const MESSAGE_MAX: usize = 1024;
+/// The longest line of a server that is read: longer than any value that a server keeps.
+const LINE_MAX: usize = 1 << 16;
 
 /// A request or a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +36,17 @@ impl Message {
         self.words.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    pub fn number(&self, name: &str) -> Option<i64> {
+    pub fn number<T: FromStr>(&self, name: &str) -> Option<T> {
         self.value(name)?.parse().ok()
+    }
+
+    pub fn words(&self) -> &[(String, String)] {
+        &self.words
+    }
+
+    /// The message of these words; None if the first one is no command.
+    pub fn from_words(words: Vec<(String, String)>) -> Option<Message> {
+        words.first().is_some_and(|(name, _)| name == "cmd").then_some(Message { words })
     }
 
     /// The line of this message; None if it would be longer than `MESSAGE_MAX`, or a value cannot be in a line.
@@ -63,8 +77,21 @@ impl Message {
             words.push((name.into(), value.trim_end().into()));
             rest = next;
         }
-        words.first().is_some_and(|(name, _)| name == "cmd").then_some(Message { words })
+        Message::from_words(words)
     }
+}
+
+/// Takes the first line off the bytes that have been received. None if its end is not there; the error says what is
+/// there instead of a message.
+pub fn take(received: &mut Vec<u8>) -> Result<Option<Message>, String> {
+    let Some(end) = received.iter().position(|&byte| byte == b'\n') else {
+        return if received.len() > LINE_MAX { Err("its reply has no end".into()) } else { Ok(None) };
+    };
+    let line: Vec<u8> = received.drain(..=end).collect();
+    let message = Message::decode(&line);
+    message
+        .map(Some)
+        .ok_or_else(|| format!("its reply is no message of PMI: {:?}", String::from_utf8_lossy(&line).trim_end()))
 }
 
 /// Whether `text`, behind a space, begins with a word `name=value`. A line's end does too.

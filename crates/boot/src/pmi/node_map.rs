@@ -1,7 +1,10 @@
 //! The map of ranks to nodes that PMI servers keep under the key PMI_process_mapping: a text such as
 //! `(vector,(0,2,4),(2,1,1))`, whose blocks give the first node, the number of nodes, and the ranks on each of them.
 //!
-//! Blocks follow each other in the order of ranks, and start again when ranks are left. Used by `pmi`.
+//! Blocks follow each other in the order of ranks, and start again when ranks are left. Used by `pmi1` and `pmi2`.
+
+/// The key of the map.
+pub const MAPPING_KEY: &str = "PMI_process_mapping";
 
 /// The number of the node of each of `size` ranks. None if the text is no such map; a map with a block without nodes or
 /// ranks is none.

@@ -207,7 +207,7 @@ impl JobHost {
 
     /// Tells a worker the exit code of the job, with which it ends too: the last bytes of the channel. If the worker is
     /// gone, nobody needs it.
-    pub fn tell_exit_code(&mut self, code: i32) {
+    pub fn send_exit_code(&mut self, code: i32) {
         if let Some(RemoteAgent { way: Way::Worker(_, proofs), .. }) = &self.remote {
             self.channel.send_last(&proofs.message(&Verdict::Ended(code)));
         }
@@ -483,7 +483,7 @@ fn start_relay(mut worker: Worker, signals: &SignalFd) -> io::Result<StartedAgen
     let (ours, theirs) = UnixStream::pair().context(|| "making the channel to a worker".into())?;
     let (errors, stderr) = pipe::pipe()?;
     pipe::set_nonblocking(errors.as_fd())?;
-    worker.tell(&Verdict::Start);
+    worker.send_verdict(&Verdict::Start);
     let (way, connection) = (Way::Worker(worker.address, worker.proofs), OwnedFd::from(worker.connection));
     let mut command = Command::new(host::program());
     command.arg0("mpiexec").arg(relay::SUBCOMMAND).stdin(OwnedFd::from(theirs)).stdout(connection).stderr(stderr);

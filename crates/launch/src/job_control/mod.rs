@@ -186,7 +186,7 @@ pub fn run(options: &JobOptions, workers: Vec<Worker>, stats: bool, hang_s: u64,
     let code = result.map(|()| job_control.exit_code.filter(|&code| code != 0).unwrap_or(success_code));
     job_control.heartbeat_process = None;
     for host in &mut job_control.hosts {
-        host.tell_exit_code(*code.as_ref().unwrap_or(&EXIT_FAILURE));
+        host.send_exit_code(*code.as_ref().unwrap_or(&EXIT_FAILURE));
     }
     // Relays end when the channels are closed.
     job_control.hosts.clear();
@@ -214,7 +214,7 @@ fn start_agents(
     let hosts: io::Result<Vec<JobHost>> = jobs.into_iter().map(&mut start).collect();
     if hosts.is_ok() {
         // No rank needs their hosts.
-        workers.iter_mut().for_each(|worker| worker.tell(&Verdict::NotNeeded));
+        workers.iter_mut().for_each(|worker| worker.send_verdict(&Verdict::NotNeeded));
     }
     if hosts.is_err() {
         process_tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});

@@ -67,7 +67,7 @@ impl Proofs {
 impl Worker {
     /// Tells the worker to start its agent, whose channel the connection is from now on (`Verdict::Start`), or why
     /// not. If the worker is gone, the connection has ended, which the reader of the channel finds.
-    pub fn tell(&mut self, verdict: &Verdict) {
+    pub fn send_verdict(&mut self, verdict: &Verdict) {
         let message = self.proofs.message(verdict);
         let _ = self.connection.write_all(&message);
     }
