@@ -81,12 +81,25 @@ def test_imb(start):
     assert result.code != 0 and "HAWSER_PACKET" in result.err, result
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_mpi4pys_own(start, tmp_path, name):
+def mpi4pys_own(name):
+    """The words of mpi4py's tests of a module, each rank of which prints a line at the end."""
     if not (SOURCE / "test").exists():
         pytest.skip("not tested, mpi4py's source package is not here (scripts/mpi4py-source.sh)")
-    result = start(3, sys.executable, ROOT / "tests/mpi4py_suite.py", SOURCE, f"test_{name}", timeout=100, TMPDIR=str(tmp_path))
-    assert result.code == 0 and result.out.count('{"ran"') == 3, result
+    return [sys.executable, ROOT / "tests/mpi4py_suite.py", SOURCE, f"test_{name}"]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8] if LONG else [3])
+@pytest.mark.parametrize("name", MODULES)
+def test_mpi4pys_own(start, tmp_path, name, n):
+    result = start(n, *mpi4pys_own(name), timeout=100, TMPDIR=str(tmp_path))
+    assert result.code == 0 and result.out.count('{"ran"') == n, result
+
+
+@pytest.mark.parametrize("n", [2, 4, 8])
+def test_imb_of_more_ranks(start, n):
+    """Pairs of ranks at the same time."""
+    result = start(n, IMB, "PingPong", "-multi", "0", "-npmin", n, "-msglog", "0:12", "-iter", "20")
+    assert result.code == 0 and re.search(r"^ +4096 ", result.out, re.MULTILINE), result
 
 
 def test_the_code_of_mpi_abort_ends_the_job(start, build):
@@ -125,6 +138,10 @@ def test_two_hosts(make, session, launcher, build):
     env = environment(session)
     done = lab.hosts[0].run([*words, build("hello.c"), "say"], env=env)
     assert done.returncode == 0 and ranks(done.stdout) == [f"{rank} of 4" for rank in range(4)], done
+    done = lab.hosts[0].run([*words, *mpi4pys_own("comm")], env=env | {"TMPDIR": str(session.tmp)})
+    assert done.returncode == 0 and done.stdout.count('{"ran"') == 4, done
+    done = lab.hosts[0].run([*words, IMB, "PingPong", "-multi", "0", "-npmin", "4", "-msglog", "0:12", "-iter", "20"], env=env)
+    assert done.returncode == 0 and re.search(r"^ +4096 ", done.stdout, re.MULTILINE), done
     # A rank that has left MPI and is back ends badly: the ranks of the other host end too.
     done = lab.hosts[0].run([*words, build("leaving.c")], env=env, timeout=30)
     assert done.returncode == 0, done

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 from harness import ROOT
-from test_process_managers import IMB, environment, ranks
+from test_process_managers import IMB, environment, mpi4pys_own, ranks
 
 SLURM = ROOT / "build/slurm"
 STEPD = SLURM / "usr/sbin/slurmstepd-wlm"
@@ -170,6 +170,12 @@ def test_each_task_has_its_rank(srun, build, n):
     assert result.code == 0 and ranks(result.out) == [f"{rank} of {n}" for rank in range(n)], result
 
 
+@pytest.mark.parametrize("n", [1, 3, 8])
+def test_mpi4pys_own(srun, n):
+    result = srun(n, *mpi4pys_own("comm"), timeout=100)
+    assert result.code == 0 and result.out.count('{"ran"') == n, result
+
+
 def test_imb(srun):
     result = srun(2, IMB, "PingPong", "-msglog", "0:12", "-iter", "20")
     assert result.code == 0 and re.search(r"^ +4096 ", result.out, re.MULTILINE), result
@@ -180,6 +186,16 @@ def test_several_programs(srun, build, tmp_path):
     (tmp_path / "programs").write_text(f"0 {hello} say\n1-2 {hello} say\n")
     result = srun(3, "--multi-prog", tmp_path / "programs")
     assert result.code == 0 and ranks(result.out) == ["0 of 3", "1 of 3", "2 of 3"], result
+
+
+def test_the_way_is_told(srun, session, request):
+    """`hawser-info -v` in the program's place: the way that is taken, and others that are there too."""
+    result = srun(2, session.prefix / "bin/hawser-info", "-v")
+    taken = sorted(re.sub(" +", " ", line).strip() for line in result.out.splitlines() if line.endswith("<- taken"))
+    is_pmix = "pmix]" in request.node.name
+    expected = "a server of PMIx (PMIX_NAMESPACE, PMIX_RANK) rank {} of job" if is_pmix else "a server of PMI (PMI_FD) rank {} of 2 by"
+    assert result.code == 0 and len(taken) == 2, result
+    assert all(line.startswith(expected.format(rank)) for rank, line in enumerate(taken)), taken
 
 
 def test_pmi2_instead_of_1(session, cluster, env, build):
@@ -276,6 +292,11 @@ def test_two_hosts(make, session, build, tmp_path):
         assert done.returncode == 0 and ranks(done.stdout) == [f"{rank} of 4" for rank in range(4)], done
         done = run("srun", "--mpi=pmi2", "-N", "2", "-n", "4", hello, "say", env=own | {"HAWSER_PMI": "2"})
         assert done.returncode == 0 and ranks(done.stdout) == [f"{rank} of 4" for rank in range(4)], done
+        done = run("srun", "--mpi=pmi2", "-N", "2", "-n", "4", *mpi4pys_own("comm"), env=own)
+        assert done.returncode == 0 and done.stdout.count('{"ran"') == 4, done
+        multi = ["-multi", "0", "-npmin", "4", "-msglog", "0:12", "-iter", "20"]
+        done = run("srun", "--mpi=pmi2", "-N", "2", "-n", "4", IMB, "PingPong", *multi, env=own)
+        assert done.returncode == 0 and re.search(r"^ +4096 ", done.stdout, re.MULTILINE), done
         done = run("srun", "--mpi=pmi2", "-N", "2", "-n", "4", build("ending.c"), "kill", "barrier", env=own)
         assert done.returncode != 0, done
         # The environment's tools are those of Slurm, whose libraries are not the system's.
