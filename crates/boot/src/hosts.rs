@@ -1,8 +1,7 @@
 //! Parses the names of hosts as users give them, in lists and files, with the number of ranks that each host takes.
 //!
 //! Names stay as they are written, for a remote shell; nothing here resolves one. Nothing is started but a host file
-//! that is a program. Used by `launch`, which places
-//! ranks on them, and by `bench`, which examines them.
+//! that is a program. Used by `launch`, which places ranks on them, and by `bench`, which examines them.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

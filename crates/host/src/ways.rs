@@ -11,7 +11,7 @@ use hawser_boot::pmix::PmixConnection;
 use hawser_boot::protocol::{ADDRESS_VARIABLE, AgentAddress, BOOTSTRAP_FILE_VARIABLE, RANK_VARIABLE};
 use hawser_boot::{ancestors, foreign_launcher, pmi, pmix};
 
-/// The share of an environment in a way.
+/// The result of looking for a way in an environment.
 enum Found {
     Nothing,
     /// The way is taken, unless an earlier one is.
@@ -72,10 +72,14 @@ fn pmi(environment: &dyn Fn(&str) -> Option<String>) -> Found {
         Ok(Some(place)) => {
             let text = format!("rank {} of {} by descriptor {}", place.rank, place.size, place.fd);
             match place.is_open() {
-                true => Found::Place(text),
+                // `join` reads the version where the place counts.
+                is_open if is_open || !has_other && pmi::first_version(environment).is_err() => {
+                    pmi::first_version(environment)
+                        .map_or_else(|error| Found::Error(error.cause().to_owned()), |_| Found::Place(text))
+                }
                 // Another program of a script may have used the connection.
-                false if place.size == 1 || has_other => Found::Closed(format!("{text}, which is closed")),
-                false => Found::Error(format!("{text}, which is closed")),
+                _ if place.size == 1 || has_other => Found::Closed(format!("{text}, which is closed")),
+                _ => Found::Error(format!("{text}, which is closed")),
             }
         }
         Ok(None) => Found::Nothing,
@@ -152,6 +156,10 @@ mod tests {
             &[("PMI_FD", "777"), ("PMI_RANK", "0"), ("PMI_SIZE", "2"), ("PMIX_NAMESPACE", "j"), ("PMIX_RANK", "0")];
         let (way, text) = taken(CLOSED);
         assert!(way == "a server of PMIx" && text.contains("descriptor 777, which is closed"), "{text}");
+        const OF_ONE: &[(&str, &str)] = &[("HAWSER_PMI", "3"), ("PMI_FD", "777"), ("PMI_RANK", "0"), ("PMI_SIZE", "1")];
+        let (way, text) = taken(OF_ONE);
+        assert!(way == "a server of PMI" && text.contains("HAWSER_PMI"), "{text}");
+        assert!(taken(&OF_ONE[1..]).0.starts_with("alone"));
         let (way, text) = taken(&CLOSED[..3]);
         assert!(way == "a server of PMI" && text.contains("an error: "), "{text}");
         let (way, text) = taken(&[("SLURM_STEP_NUM_TASKS", "4")]);

@@ -372,6 +372,7 @@ fn read_programs(
         };
         for segment in words.split(|word| word == ":") {
             let app = parse_segment(command, segment).and_then(|raw| {
+                worker(&raw, false)?;
                 take_options(&raw, options, global)?;
                 match raw.config_file {
                     Some(_) => Err(NothingToRun::UsageError("a file of programs cannot name another one".into())),
@@ -522,13 +523,14 @@ fn take_options(raw: &RawOptions, options: &mut JobOptions, global: &mut GlobalO
     if options.apps.is_empty() {
         // With a file of programs this runs twice, for the segment that names the file and for the file's first line:
         // what the line leaves out must not undo what the segment gives.
-        let (inherit, hosts) = (inherit(raw), hosts(raw)?);
         options.workers = workers(raw)?.or(options.workers.take());
+        // A host file that is a program is not run in vain.
+        global.names_hosts |= raw.hosts.is_some() || raw.host_file.is_some();
+        let (inherit, hosts) = (inherit(raw), if options.workers.is_some() { Vec::new() } else { hosts(raw)? });
         if inherit != EnvInheritance::All {
             global.inherit = inherit;
         }
         if !hosts.is_empty() {
-            global.names_hosts = true;
             (options.hosts, options.hosts_variable) = (hosts, None);
         } else if options.workers.is_some() {
             // No remote shell leads to any of them.
@@ -658,10 +660,13 @@ fn worker(raw: &RawOptions, is_only: bool) -> Result<Option<WorkerOptions>, Noth
             None => Ok(None),
         };
     };
-    if !raw.command.is_empty() || !is_only || raw.workers.is_some() {
+    if !raw.command.is_empty() || !is_only || raw.workers.is_some() || raw.config_file.is_some() {
         return usage_error(
             "-worker takes no program: the mpiexec that waits for workers (-workers N) names it".into(),
         );
+    }
+    if raw.worker_port.is_some() {
+        return usage_error(format!("-worker takes the port with the host: -worker {mpiexec}:PORT"));
     }
     match raw.worker_slots.map_or_else(cpus::available, |slots| slots as usize) {
         0 => usage_error("-worker-slots 0: a worker takes at least one rank".into()),

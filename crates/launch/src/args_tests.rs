@@ -220,6 +220,8 @@ fn what_is_wrong_is_said_in_one_line() {
         ("-worker a -workers 1", "-worker takes no program"),
         ("-worker a:b", "-worker a:b is not HOST or HOST:PORT"),
         ("-worker a -worker-slots 0", "at least one rank"),
+        ("-worker a -worker-port 9", "-worker takes the port with the host: -worker a:PORT"),
+        ("-worker a -configfile b", "-worker takes no program"),
         ("-worker-slots 3 ./a", "-worker-slots is an option of a worker"),
         ("-n 2", "no program is given"),
         ("-n 2 ./a :", "no program is given"),

@@ -278,6 +278,13 @@ pub fn detect_silence(connection: BorrowedFd, limit_s: u32) {
     }
 }
 
+/// Makes a connection wait for a silent host again, as long as TCP does (`detect_silence`): the kernel would also end
+/// one whose reader pauses.
+pub fn tolerate_silence(connection: BorrowedFd) {
+    let _ = sockopt::set(connection, libc::SOL_SOCKET, libc::SO_KEEPALIVE, &0_i32);
+    let _ = sockopt::set(connection, libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, &0_i32);
+}
+
 /// Checks that the kernel allows the congestion control to this process.
 pub fn check_congestion_control(name: &str) -> io::Result<()> {
     let socket = sockopt::socket(libc::AF_INET, libc::SOCK_STREAM, 0)?;

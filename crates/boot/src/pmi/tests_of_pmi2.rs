@@ -9,6 +9,7 @@ use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -165,15 +166,20 @@ fn a_fence_that_others_do_not_enter_ends_at_its_time() {
 fn the_job_is_ended_while_another_thread_waits() {
     for (first, fence) in [(Version::One, "barrier_in"), (Version::Two, "kvs-fence")] {
         let rule = if first == Version::One { hydra } else { slurm };
+        let (in_fence, fence_is_entered) = mpsc::channel();
         let (stream, server) = serve(move |request| match command(request) {
             // The connection ends when the job does.
             "abort" => None,
-            it if it == fence => Some(String::new()),
+            it if it == fence => {
+                let _ = in_fence.send(());
+                Some(String::new())
+            }
             _ => rule(request),
         });
         let mut pmi = open(&stream, first).unwrap();
         let abort = pmi.abort_fn();
         let waiting = thread::spawn(move || pmi.fence(60));
+        fence_is_entered.recv().unwrap();
         abort(7);
         assert!(waiting.join().unwrap().unwrap_err().cause().contains("the connection has ended"));
         let asked = server.join().unwrap();

@@ -6,7 +6,7 @@
 use hawser_launch::args::{self, JobOptions, NothingToRun};
 use hawser_launch::failure::{EXIT_FAILURE, EXIT_SIGNAL, EXIT_USAGE};
 use hawser_launch::params;
-use hawser_launch::worker::gate::{self, NoWorkers, Worker};
+use hawser_launch::worker::listener::{self, NoWorkers, Worker};
 use hawser_launch::worker::token::Token;
 use hawser_launch::worker::{self, relay, worker_host};
 use hawser_launch::{agent, heartbeat, info, job_control};
@@ -34,9 +34,9 @@ fn main() {
         exit(worker_host::run(worker, &token, timeout_s));
     }
     let Some(expected) = &options.workers else { return };
-    match gate::await_workers(expected, &token, timeout_s, options.verbose) {
+    match listener::await_workers(expected, &token, timeout_s, options.verbose) {
         Ok(workers) => {
-            let hosts = gate::hosts(&workers);
+            let hosts = listener::hosts(&workers);
             let options = args::parse_with_workers(&arguments, &environment, &hosts).unwrap_or_else(run_nothing);
             exit(start(options, workers))
         }

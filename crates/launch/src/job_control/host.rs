@@ -10,8 +10,8 @@ use crate::frames::{HostCounters, HostJob, ToAgent};
 use crate::heartbeat::{SILENCE_S, SilenceTimer};
 use crate::hosts::Launcher;
 use crate::info;
-use crate::worker::gate::{Proofs, Worker};
 use crate::worker::handshake::Verdict;
+use crate::worker::listener::{Proofs, Worker};
 use crate::worker::{relay, token, worker_host};
 use hawser_os::signals::{self, SIGKILL, SignalFd};
 use hawser_os::spawn::{self, ExitStatus, Leads, SpawnOptions};
@@ -302,9 +302,8 @@ impl JobHost {
     /// remote shell, and the last line of the shell.
     pub fn is_end_known(&self) -> bool {
         // A relay goes on until mpiexec has told its worker the exit code.
-        let is_relayed = self.remote.as_ref().is_some_and(RemoteAgent::is_worker);
         let has_ended = self.end.is_some() && self.remote.as_ref().is_none_or(|far| far.stderr.is_none());
-        self.state == HostState::Closed && (is_relayed || has_ended)
+        self.state == HostState::Closed && (self.is_relayed() || has_ended)
     }
 
     /// Expects no more from the host, and ends its process if that has not ended.
@@ -312,6 +311,16 @@ impl JobHost {
         if self.end.is_none() {
             let _ = signals::send(self.child_pid, SIGKILL);
         }
+        self.forget();
+    }
+
+    /// Whether a relay leads to the host, which must live until the host's worker knows the exit code.
+    pub fn is_relayed(&self) -> bool {
+        self.end.is_none() && self.remote.as_ref().is_some_and(RemoteAgent::is_worker)
+    }
+
+    /// Expects no more from the host.
+    pub fn forget(&mut self) {
         if let Some(remote) = &mut self.remote {
             remote.stderr = None;
         }

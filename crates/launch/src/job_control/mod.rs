@@ -23,8 +23,8 @@ use crate::args::JobOptions;
 use crate::failure::{EXIT_FAILURE, EXIT_SIGNAL, EXIT_TIMEOUT, RankFailure};
 use crate::frames::{HostJob, OutputStream, RankBusinessCard, RankState, ToAgent};
 use crate::pattern::{OutputPattern, RankLocation};
-use crate::worker::gate::Worker;
 use crate::worker::handshake::Verdict;
+use crate::worker::listener::Worker;
 use crate::worker::token;
 use crate::{heartbeat, report, stats};
 use failure_policy::ExitedRanks;
@@ -60,6 +60,9 @@ const SIGNALS: [i32; 10] = [SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, 
 
 /// The backlog of output, in bytes, above which the agents are left unread.
 const BACKLOG_MAX: usize = 1 << 20;
+
+/// The time limit, in ms, for relays to pass on the exit code of the job.
+const RELAY_LIMIT_MS: u64 = 4000;
 
 /// Descriptors that mpiexec and its agent need before the agent raises its own limit, with some to spare; and further
 /// ones of mpiexec for each further host.
@@ -188,9 +191,14 @@ pub fn run(options: &JobOptions, workers: Vec<Worker>, stats: bool, hang_s: u64,
     for host in &mut job_control.hosts {
         host.send_exit_code(*code.as_ref().unwrap_or(&EXIT_FAILURE));
     }
-    // Relays end when the channels are closed.
+    // Relays end when the channels are closed, and the workers at their other ends have the exit code.
+    let limit_ms = match job_control.hosts.iter().any(JobHost::is_relayed) {
+        true => RELAY_LIMIT_MS,
+        false if job_control.agent_lost => 0,
+        false => KILL_LIMIT_MS,
+    };
     job_control.hosts.clear();
-    if !process_tree::await_children(if job_control.agent_lost { 0 } else { KILL_LIMIT_MS }) {
+    if !process_tree::await_children(limit_ms) {
         process_tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
     }
     code
@@ -462,7 +470,8 @@ impl JobControl<'_> {
         self.heartbeat_process = None;
         for number in 0..self.hosts.len() {
             let host = &self.hosts[number];
-            if host.remote.is_some() && (HostState::Ready..=HostState::Running).contains(&host.state) {
+            let is_open = host.remote.is_some() && (HostState::Ready..=HostState::Running).contains(&host.state);
+            if is_open || host.is_relayed() {
                 // If this fails, the host's agent gets no heartbeats and ends, so the host is lost later.
                 let _ = self.start_heartbeat(number);
             }
@@ -532,7 +541,11 @@ impl JobControl<'_> {
     /// Removes a host from the job. `text` is the reason if this is a loss: unless the job is ending already, it is
     /// printed, and the job ends. None if mpiexec itself gives the host up.
     fn handle_host_loss(&mut self, number: usize, text: Option<String>) {
-        self.hosts[number].kill_and_forget();
+        // A worker whose host mpiexec gives up still gets the exit code.
+        match text.is_none() && self.hosts[number].is_relayed() {
+            true => self.hosts[number].forget(),
+            false => self.hosts[number].kill_and_forget(),
+        }
         self.agent_lost = true;
         self.queries.forget(number);
         if self.hosts.iter().all(|host| host.state == HostState::Exited) {
@@ -682,6 +695,7 @@ impl JobControl<'_> {
         let is_reading = self.can_buffer_output();
         for number in 0..self.hosts.len() {
             match self.hosts[number].overdue_step(clock::now_ns(), is_reading) {
+                Some(OverdueStep::Leaving) if self.hosts[number].is_relayed() => self.hosts[number].forget(),
                 Some(OverdueStep::Leaving) => self.hosts[number].kill_and_forget(),
                 Some(OverdueStep::Closed) => {
                     let text = self.hosts[number].lost_message();

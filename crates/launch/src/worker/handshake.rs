@@ -1,21 +1,21 @@
 //! The messages by which mpiexec and a worker come to know each other, as bytes; nothing here does I/O.
 //!
 //! 1. mpiexec sends the challenge: a mark and a random number, 34 bytes.
-//! 2. The worker sends its offer: a random number of its own, its name, its slots and its version, with the proof that
-//!    it has the token.
+//! 2. The worker sends the description of its host: a random number of its own, its name, its slots and its version,
+//!    with the proof that it has the token.
 //! 3. mpiexec sends a verdict, with the proof that it has the token too: the worker is accepted, or refused with the
 //!    reason. A worker executes what mpiexec tells it, so this proof matters as much as the other one.
 //! 4. When all workers are there, mpiexec sends the verdict `Start`, behind which the frames of `channel` follow, or
 //!    `NotNeeded`; it sends `Refused` if it gives up.
 //! 5. Behind the last frame mpiexec sends the verdict `Ended`, with the job's exit code.
 //!
-//! Used by `gate` and `worker_host`.
+//! Used by `listener` and `worker_host`.
 
 use super::token::{PROOF_BYTES, Token};
 use crate::encoding::{FieldReader, FieldWriter};
 
 /// The mark before mpiexec's random number; the number in it is the version of these messages.
-const MARK: &[u8] = b"\n\x01Hawser's gate 1\x02";
+const MARK: &[u8] = b"\n\x01Hawser's workers 1\x02";
 pub const NONCE_BYTES: usize = 16;
 pub const CHALLENGE_BYTES: usize = MARK.len() + NONCE_BYTES;
 /// The maximum length of a message behind its own length, in bytes. A host name has at most 64.
@@ -37,9 +37,9 @@ pub struct Session<'a> {
     pub of_worker: Nonce,
 }
 
-/// The host that a worker offers.
+/// The description of a worker's host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer {
+pub struct HostDescription {
     pub name: String,
     pub slots: u32,
     /// The place of the host among the workers, if its starter has numbered them; else it follows from the arrival.
@@ -89,37 +89,37 @@ pub fn parse_challenge(bytes: &[u8; CHALLENGE_BYTES]) -> Option<Nonce> {
     bytes.strip_prefix(MARK)?.try_into().ok()
 }
 
-impl Offer {
+impl HostDescription {
     pub fn encode(&self, session: &Session) -> Vec<u8> {
         let mut body = FieldWriter::default();
         let index = self.index.map_or(0, |index| u64::from(index) + 1);
         body.text(&self.name).u32(self.slots).u64(index).text(&self.version);
-        message(session, b"offer", &[&session.of_worker[..], &body.0[..]].concat())
+        message(session, b"host", &[&session.of_worker[..], &body.0[..]].concat())
     }
 
-    /// Reads an offer to the mpiexec whose random number is `of_mpiexec`. Returns it with the worker's.
-    pub fn parse(token: &Token, of_mpiexec: Nonce, bytes: &[u8]) -> Parsed<(Offer, Nonce)> {
+    /// Reads a description for the mpiexec whose random number is `of_mpiexec`. Returns it with the worker's.
+    pub fn parse(token: &Token, of_mpiexec: Nonce, bytes: &[u8]) -> Parsed<(HostDescription, Nonce)> {
         let (body, len) = match body_of(bytes) {
             Parsed::Message(body, len) => (body, len),
             Parsed::Incomplete => return Parsed::Incomplete,
             _ => return Parsed::Malformed,
         };
         let Some(of_worker) = body.content.first_chunk::<NONCE_BYTES>().copied() else { return Parsed::Malformed };
-        if !body.is_proved(&Session { token, of_mpiexec, of_worker }, b"offer") {
+        if !body.is_proved(&Session { token, of_mpiexec, of_worker }, b"host") {
             return Parsed::OtherToken;
         }
-        match Offer::decode(&body.content[NONCE_BYTES..]) {
-            Some(offer) => Parsed::Message((offer, of_worker), len),
+        match HostDescription::decode(&body.content[NONCE_BYTES..]) {
+            Some(description) => Parsed::Message((description, of_worker), len),
             None => Parsed::Malformed,
         }
     }
 
-    fn decode(bytes: &[u8]) -> Option<Offer> {
+    fn decode(bytes: &[u8]) -> Option<HostDescription> {
         let mut fields = FieldReader(bytes);
         let (name, slots, index, version) = (fields.text()?, fields.u32()?, fields.u64()?, fields.text()?);
         let index = index.checked_sub(1).map(u32::try_from).transpose().ok()?;
         let is_named = !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c.is_control());
-        (is_named && slots > 0 && fields.0.is_empty()).then_some(Offer { name, slots, index, version })
+        (is_named && slots > 0 && fields.0.is_empty()).then_some(HostDescription { name, slots, index, version })
     }
 }
 
@@ -203,22 +203,25 @@ mod tests {
     const OF_MPIEXEC: Nonce = [1; NONCE_BYTES];
     const OF_WORKER: Nonce = [2; NONCE_BYTES];
 
-    fn offer(name: &str, index: Option<u32>) -> Offer {
-        Offer { name: name.into(), slots: 4, index, version: "1".into() }
+    fn description(name: &str, index: Option<u32>) -> HostDescription {
+        HostDescription { name: name.into(), slots: 4, index, version: "1".into() }
     }
 
     #[test]
-    fn offers_and_verdicts_come_back() {
+    fn descriptions_and_verdicts_come_back() {
         let token = Token::new("0123456789abcdef");
         let session = Session { token: &token, of_mpiexec: OF_MPIEXEC, of_worker: OF_WORKER };
-        for offer in [offer("a", None), offer("b.c", Some(0)), offer("d", Some(u32::MAX))] {
-            let mut bytes = offer.encode(&session);
+        for description in [description("a", None), description("b.c", Some(0)), description("d", Some(u32::MAX))] {
+            let mut bytes = description.encode(&session);
             let len = bytes.len();
             for end in 0..len {
-                assert_eq!(Offer::parse(&token, OF_MPIEXEC, &bytes[..end]), Parsed::Incomplete);
+                assert_eq!(HostDescription::parse(&token, OF_MPIEXEC, &bytes[..end]), Parsed::Incomplete);
             }
             bytes.push(0);
-            assert_eq!(Offer::parse(&token, OF_MPIEXEC, &bytes), Parsed::Message((offer, OF_WORKER), len));
+            assert_eq!(
+                HostDescription::parse(&token, OF_MPIEXEC, &bytes),
+                Parsed::Message((description, OF_WORKER), len)
+            );
         }
         for verdict in
             [Verdict::Refused("why".into()), Verdict::Accepted, Verdict::Start, Verdict::NotNeeded, Verdict::Ended(-1)]
@@ -240,9 +243,9 @@ mod tests {
     fn a_message_of_another_token_or_of_another_connection_is_refused() {
         let (token, other) = (Token::new("0123456789abcdef"), Token::new("0123456789abcdee"));
         let session = Session { token: &token, of_mpiexec: OF_MPIEXEC, of_worker: OF_WORKER };
-        let bytes = offer("a", None).encode(&session);
-        assert_eq!(Offer::parse(&other, OF_MPIEXEC, &bytes), Parsed::OtherToken);
-        let repeated = Offer::parse(&token, [3; NONCE_BYTES], &bytes);
+        let bytes = description("a", None).encode(&session);
+        assert_eq!(HostDescription::parse(&other, OF_MPIEXEC, &bytes), Parsed::OtherToken);
+        let repeated = HostDescription::parse(&token, [3; NONCE_BYTES], &bytes);
         assert_eq!(repeated, Parsed::OtherToken, "a proof of an earlier connection");
         assert_eq!(Verdict::parse(&session, &unproved_verdict(&[7; PROOF_BYTES])), Parsed::OtherToken);
         let verdict = Verdict::Start.encode(&session);
@@ -253,7 +256,7 @@ mod tests {
         ] {
             assert_eq!(Verdict::parse(&other, &verdict), Parsed::OtherToken);
         }
-        // An offer is no verdict, even if its content were one.
+        // A description is no verdict, even if its content were one.
         assert_eq!(Verdict::parse(&session, &bytes), Parsed::OtherToken);
     }
 
@@ -261,16 +264,16 @@ mod tests {
     fn each_changed_byte_is_found() {
         let token = Token::new("0123456789abcdef");
         let session = Session { token: &token, of_mpiexec: OF_MPIEXEC, of_worker: OF_WORKER };
-        let bytes = offer("a", None).encode(&session);
+        let bytes = description("a", None).encode(&session);
         for at in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[at] ^= 1;
-            assert!(!matches!(Offer::parse(&token, OF_MPIEXEC, &changed), Parsed::Message(..)), "byte {at}");
+            assert!(!matches!(HostDescription::parse(&token, OF_MPIEXEC, &changed), Parsed::Message(..)), "byte {at}");
         }
         for name in ["", "a b", "a\n"] {
-            let bytes = offer(name, None).encode(&session);
-            assert_eq!(Offer::parse(&token, OF_MPIEXEC, &bytes), Parsed::Malformed, "{name:?}");
+            let bytes = description(name, None).encode(&session);
+            assert_eq!(HostDescription::parse(&token, OF_MPIEXEC, &bytes), Parsed::Malformed, "{name:?}");
         }
-        assert_eq!(Offer::parse(&token, OF_MPIEXEC, b"GET / HTTP/1.1\r\n"), Parsed::Malformed);
+        assert_eq!(HostDescription::parse(&token, OF_MPIEXEC, b"GET / HTTP/1.1\r\n"), Parsed::Malformed);
     }
 }

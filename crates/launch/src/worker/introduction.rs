@@ -1,10 +1,11 @@
 //! One attempt of a worker to be accepted by mpiexec: it resolves the name, connects, and exchanges proofs.
 //!
 //! The calls of an attempt block, each with a limit but for the resolver, so `worker_host` runs it in a thread of its
-//! own, which it leaves alone when the limit of the whole attempt is over.
+//! own, which it leaves alone when the limit of the whole attempt is over. Nothing here starts a process. Uses
+//! `handshake`; used by `worker_host`.
 
 use super::WorkerOptions;
-use super::handshake::{self, CHALLENGE_BYTES, Nonce, Offer, Parsed, Session, Verdict};
+use super::handshake::{self, CHALLENGE_BYTES, HostDescription, Nonce, Parsed, Session, Verdict};
 use super::token::Token;
 use crate::frames;
 use hawser_os::host;
@@ -70,13 +71,13 @@ fn introduce(mut connection: TcpStream, slots: u32, token: &Token) -> io::Result
     };
     let nonces = Nonces { of_mpiexec, of_worker: host::random()? };
     let session = nonces.session(token);
-    let offer = Offer {
+    let description = HostDescription {
         name: host::name(),
         slots,
         index: std::env::var(INDEX_VARIABLE).ok().and_then(|index| index.parse().ok()),
         version: frames::version(),
     };
-    connection.write_all(&offer.encode(&session))?;
+    connection.write_all(&description.encode(&session))?;
     let mut received = Vec::new();
     loop {
         match Verdict::parse(&session, &received) {

@@ -1,16 +1,16 @@
 //! Workers: hosts that connect to mpiexec by themselves, where no remote shell leads to them, as in a plain Job of
 //! Kubernetes (docs/adr/0074-workers-connect-with-a-token.md).
 //!
-//! `mpiexec -workers 3 ./program` waits until three workers have connected (`gate`). `mpiexec -worker HOST` is such a
-//! worker (`worker_host`): it connects (`introduction`), proves that it has the job's `token`, and starts an agent
-//! when mpiexec says so (`handshake`). From then on the connection is the agent's channel, as the streams of a remote
-//! shell are: at each end a `relay` copies bytes between the connection and a local socket, because a write to TCP
-//! may take a part of its bytes, and several processes write to a channel, each a whole piece at a time. Used by the
-//! program `mpiexec` and by `job_control::host`.
+//! `mpiexec -workers 3 ./program` waits until three workers have connected (`listener`). `mpiexec -worker HOST` is
+//! such a worker (`worker_host`): it connects (`introduction`), proves that it has the job's `token`, and starts an
+//! agent when mpiexec says so (`handshake`). From then on the connection is the agent's channel, as the streams of a
+//! remote shell are: at each end a `relay` copies bytes between the connection and a local socket, because a write to
+//! TCP may take a part of its bytes, and several processes write to a channel, each a whole piece at a time. Used by
+//! the program `mpiexec` and by `job_control::host`.
 
-pub mod gate;
 pub mod handshake;
 pub mod introduction;
+pub mod listener;
 pub mod relay;
 pub mod token;
 pub mod worker_host;
@@ -24,6 +24,9 @@ pub const PORT: u16 = 7117;
 /// The time, in seconds, for which mpiexec and its workers wait for each other, unless HAWSER_RENDEZVOUS_S gives
 /// another: a cluster may have to fetch a container's image first.
 const TIMEOUT_S: u64 = 300;
+/// The time, in seconds, after which a host from which nothing comes counts as gone before the job starts; from then on
+/// heartbeats tell it (`heartbeat`). Some packets may be lost in it.
+const START_SILENCE_S: u32 = 15;
 /// The longest such time: a year.
 const TIMEOUT_MAX_S: u64 = 365 * 24 * 3600;
 

@@ -3,13 +3,13 @@
 //!
 //! It may be the first process of a container, which the kernel sends no signal that it does not handle: it reads
 //! signals from a descriptor from the start, and nothing that may take long blocks its thread. It decides nothing about
-//! the job. Used by the program `mpiexec`; the other side is `gate`.
+//! the job. Used by the program `mpiexec`; the other side is `listener`.
 
 use super::handshake::{ENDED_BYTES, Parsed, Session, Verdict};
 use super::introduction::{self, Attempt, Nonces};
 use super::relay::LastBytes;
 use super::token::{self, Token};
-use super::{WorkerOptions, relay};
+use super::{START_SILENCE_S, WorkerOptions, relay};
 use crate::agent::{KILL_LIMIT_MS, supervisor};
 use crate::channel::HEARTBEAT;
 use crate::failure::{EXIT_FAILURE, EXIT_SIGNAL};
@@ -34,11 +34,11 @@ pub use super::introduction::INDEX_VARIABLE;
 const PAUSE_NS: u64 = 250_000_000;
 /// The time limit of one attempt.
 const ATTEMPT_NS: u64 = 20_000_000_000;
-/// The time, in seconds, after which mpiexec's host counts as gone if nothing comes from it before the job starts.
-const GATE_SILENCE_S: u32 = 15;
 /// The time for which nothing comes from mpiexec, whose heartbeats come every second, until the connection counts as
 /// lost. The agent notices it earlier, unless it is stopped.
-const CONNECTION_SILENCE: Duration = Duration::from_secs(4 * SILENCE_S as u64);
+const CONNECTION_SILENCE: Duration = Duration::from_secs(2 * SILENCE_S as u64);
+/// The time for which the connection may outlive an agent that has lost mpiexec.
+const LOST_NS: u64 = 2_000_000_000;
 /// The epoll tokens.
 const SIGNALS: u64 = 0;
 const OTHER: u64 = 1;
@@ -162,7 +162,7 @@ impl<'a> Worker<'a> {
     fn await_start(&mut self, mut connection: TcpStream, nonces: &Nonces) -> Result<TcpStream, NoAgent> {
         let gone = |reason: &str| Err(NoAgent::Error(format!("{} has not started the job: {reason}", self.mpiexec())));
         let session = nonces.session(self.token);
-        tcp::detect_silence(connection.as_fd(), GATE_SILENCE_S);
+        tcp::detect_silence(connection.as_fd(), START_SILENCE_S);
         connection.set_nonblocking(true).map_err(error("wait for events"))?;
         let mut received = Vec::new();
         loop {
@@ -181,6 +181,7 @@ impl<'a> Worker<'a> {
             self.wait(Some(&connection), u64::MAX)?;
         }
         let cannot = error("read from mpiexec");
+        tcp::tolerate_silence(connection.as_fd());
         connection.set_nonblocking(false).map_err(&cannot)?;
         connection.set_read_timeout(Some(CONNECTION_SILENCE)).map_err(&cannot)?;
         connection.set_write_timeout(None).map_err(&cannot)?;
@@ -225,7 +226,7 @@ impl<'a> Worker<'a> {
     /// connection has ended (`ended`). Returns the supervisor's exit code. After a signal to the worker nothing is
     /// waited for, since its host may be taken away; mpiexec finds the connection closed.
     fn await_end(&self, supervisor: i32, ended: &UnixStream) -> Result<i32, NoAgent> {
-        let mut code = None;
+        let (mut code, mut deadline_ns) = (None, u64::MAX);
         loop {
             while let Reaped::Ended(pid, end) = spawn::reap() {
                 if pid == supervisor {
@@ -237,9 +238,11 @@ impl<'a> Worker<'a> {
             }
             // While the supervisor runs, it sees to the end of the agent if the connection has ended.
             let other: Option<&dyn AsFd> = if code.is_some() { Some(ended) } else { None };
-            if self.wait(other, u64::MAX)?
-                && let Some(code) = code
-            {
+            if code.is_some_and(|code| code != 0) && deadline_ns == u64::MAX {
+                deadline_ns = clock::now_ns() + LOST_NS;
+            }
+            let has_ended = self.wait(other, deadline_ns)?;
+            if let Some(code) = code.filter(|_| has_ended || clock::now_ns() >= deadline_ns) {
                 return Ok(code);
             }
         }

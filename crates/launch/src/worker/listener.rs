@@ -1,13 +1,13 @@
-//! The gate at which workers come to mpiexec: it listens for connections until the right number of workers has proved
+//! The place where workers come to mpiexec: it listens for connections until the right number of workers has proved
 //! that they have the token.
 //!
-//! A connection that proves nothing costs a slot for some seconds, and can do no more. A worker that goes away before
-//! the job starts, or whose host falls silent, may be replaced by another one of the same name. Nothing here starts a
+//! A connection that proves nothing is kept for some seconds, and can do no more. A worker that goes away before the
+//! job starts, or whose host falls silent, may be replaced by another one of the same name. Nothing here starts a
 //! process. Used by the program `mpiexec`; the connections then go to `job_control::host`.
 
-use super::WorkersOptions;
-use super::handshake::{self, Nonce, Offer, Parsed, Session, Verdict};
+use super::handshake::{self, HostDescription, Nonce, Parsed, Session, Verdict};
 use super::token::Token;
+use super::{START_SILENCE_S, WorkersOptions};
 use crate::frames;
 use crate::hosts::HostEntry;
 use hawser_os::epoll::{Epoll, Interest};
@@ -32,8 +32,6 @@ const RECEIVED_MAX: usize = 4096;
 const DESCRIPTORS: u64 = 32;
 /// The maximum number of connections that are accepted before signals and others are looked after.
 const ACCEPTED_IN_TURN: usize = 16;
-/// The time, in seconds, after which a worker's host from which nothing comes counts as gone.
-const SILENCE_S: u32 = 15;
 
 /// The epoll tokens of the signals and of the listeners; those of connections follow.
 const SIGNALS: u64 = 0;
@@ -89,7 +87,7 @@ pub fn hosts(workers: &[Worker]) -> Vec<HostEntry> {
 }
 
 /// Waits until all workers have come, at most `timeout_s` seconds. Returns them in the order of their numbers
-/// (`Offer::index`), and those without a number behind the others in the order of their arrival.
+/// (`HostDescription::index`), and those without a number behind the others in the order of their arrival.
 pub fn await_workers(
     options: &WorkersOptions,
     token: &Token,
@@ -98,7 +96,8 @@ pub fn await_workers(
 ) -> Result<Vec<Worker>, NoWorkers> {
     let wanted: Vec<i32> = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&it| !signals::is_ignored(it)).collect();
     let signals = SignalFd::block(&wanted).map_err(|error| NoWorkers::Error(error.to_string()))?;
-    let workers = Gate::open(options, token, is_verbose).and_then(|mut gate| gate.run(&signals, timeout_s));
+    let workers =
+        WorkerListener::open(options, token, is_verbose).and_then(|mut listener| listener.run(&signals, timeout_s));
     // `job_control` blocks the signals anew.
     let _ = signals.saved_mask().restore();
     workers
@@ -113,11 +112,11 @@ struct Arrival {
     received: Vec<u8>,
     /// The time at which the connection is dropped unless it has proved that it has the token.
     deadline_ns: u64,
-    /// The worker's offer and its random number, once it has proved that it has the token.
-    accepted: Option<(Offer, Nonce)>,
+    /// The description of the worker's host and its random number, once it has proved that it has the token.
+    accepted: Option<(HostDescription, Nonce)>,
 }
 
-struct Gate<'a> {
+struct WorkerListener<'a> {
     count: usize,
     port: u16,
     token: &'a Token,
@@ -160,8 +159,8 @@ fn is_empty(accepted: &io::Result<(TcpStream, SocketAddr)>) -> bool {
     accepted.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
 }
 
-impl<'a> Gate<'a> {
-    fn open(options: &WorkersOptions, token: &'a Token, is_verbose: bool) -> Result<Gate<'a>, NoWorkers> {
+impl<'a> WorkerListener<'a> {
+    fn open(options: &WorkersOptions, token: &'a Token, is_verbose: bool) -> Result<WorkerListener<'a>, NoWorkers> {
         let error = |error: io::Error| {
             NoWorkers::Error(format!(
                 "workers cannot be waited for on TCP port {}: {error}; name another port for mpiexec (-worker-port N) \
@@ -181,8 +180,14 @@ impl<'a> Gate<'a> {
             ));
         }
         listeners.iter().try_for_each(|listener| listener.set_nonblocking(true)).map_err(error)?;
-        limits::raise(Resource::Descriptors, u64::from(options.count) + UNPROVED_MAX as u64 + DESCRIPTORS);
-        Ok(Gate {
+        let needed = u64::from(options.count) + UNPROVED_MAX as u64 + DESCRIPTORS;
+        if limits::raise(Resource::Descriptors, needed).soft < needed {
+            return Err(NoWorkers::Error(format!(
+                "mpiexec needs {needed} open files for {} workers; raise the limit (ulimit -Hn {needed})",
+                options.count
+            )));
+        }
+        Ok(WorkerListener {
             count: options.count as usize,
             port: options.port,
             token,
@@ -242,7 +247,7 @@ impl<'a> Gate<'a> {
         }
     }
 
-    fn accepted(&self) -> impl Iterator<Item = &Offer> {
+    fn accepted(&self) -> impl Iterator<Item = &HostDescription> {
         self.arrivals.iter().filter_map(|arrival| Some(&arrival.accepted.as_ref()?.0))
     }
 
@@ -280,7 +285,7 @@ impl<'a> Gate<'a> {
         }
         let (id, deadline_ns) = (self.next_id, clock::now_ns() + PROOF_NS);
         self.next_id += 1;
-        tcp::detect_silence(connection.as_fd(), SILENCE_S);
+        tcp::detect_silence(connection.as_fd(), START_SILENCE_S);
         let is_ready = connection.set_nonblocking(true).is_ok()
             && connection.set_nodelay(true).is_ok()
             && self.epoll.add(connection.as_fd(), id, Interest::Read).is_ok()
@@ -297,8 +302,8 @@ impl<'a> Gate<'a> {
         let arrival = &mut self.arrivals[at];
         if !arrival.receive() || arrival.accepted.is_some() && !arrival.received.is_empty() {
             let arrival = self.arrivals.swap_remove(at);
-            if let Some((offer, _)) = arrival.accepted {
-                self.note(&format!("the worker {} at {} has left", offer.name, arrival.address));
+            if let Some((description, _)) = arrival.accepted {
+                self.note(&format!("the worker {} at {} has left", description.name, arrival.address));
             }
             return;
         }
@@ -306,7 +311,7 @@ impl<'a> Gate<'a> {
             return;
         }
         let address = arrival.address;
-        match Offer::parse(self.token, arrival.nonce, &arrival.received) {
+        match HostDescription::parse(self.token, arrival.nonce, &arrival.received) {
             Parsed::Incomplete => {}
             Parsed::Malformed => drop(self.arrivals.swap_remove(at)),
             Parsed::OtherToken => {
@@ -319,50 +324,53 @@ impl<'a> Gate<'a> {
                     address.ip()
                 ));
             }
-            Parsed::Message((offer, of_worker), _) => self.handle_offer(at, offer, of_worker),
+            Parsed::Message((description, of_worker), _) => self.handle_description(at, description, of_worker),
         }
     }
 
-    fn handle_offer(&mut self, at: usize, offer: Offer, of_worker: Nonce) {
-        let (address, refusal) = (self.arrivals[at].address, self.refusal(&offer));
+    fn handle_description(&mut self, at: usize, description: HostDescription, of_worker: Nonce) {
+        let (address, refusal) = (self.arrivals[at].address, self.refusal(&description));
         let arrival = &mut self.arrivals[at];
         if let Some(reason) = refusal {
             arrival.send(self.token, of_worker, &Verdict::Refused(reason.clone()));
             self.arrivals.swap_remove(at);
-            self.warn(format!("the worker {} at {} is refused: {reason}", offer.name, address.ip()));
+            self.warn(format!("the worker {} at {} is refused: {reason}", description.name, address.ip()));
             return;
         }
         arrival.received.clear();
         arrival.send(self.token, of_worker, &Verdict::Accepted);
-        let line = format!("the worker {} at {address} has come, with {} slots", offer.name, offer.slots);
-        arrival.accepted = Some((offer, of_worker));
+        let line = format!("the worker {} at {address} has come, with {} slots", description.name, description.slots);
+        arrival.accepted = Some((description, of_worker));
         self.note(&line);
     }
 
     /// The reason why a worker that has the token is not accepted, if there is one.
-    fn refusal(&self, offer: &Offer) -> Option<String> {
+    fn refusal(&self, description: &HostDescription) -> Option<String> {
         let own_version = frames::version();
-        if offer.version != own_version {
+        if description.version != own_version {
             return Some(format!(
                 "it is Hawser {}, and mpiexec is Hawser {own_version}; install the same version",
-                offer.version
+                description.version
             ));
         }
         if self.accepted().count() >= self.count {
             return Some(format!("all {} workers have come already", self.count));
         }
-        if offer.name == self.own_name {
+        if description.name == self.own_name {
             return Some("it runs on the host of mpiexec, or that has the same name".into());
         }
         let twin = self.arrivals.iter().find(|arrival| {
-            let is_twin =
-                |known: &Offer| known.name == offer.name || known.index.is_some() && known.index == offer.index;
+            let is_twin = |known: &HostDescription| {
+                known.name == description.name || known.index.is_some() && known.index == description.index
+            };
             arrival.accepted.as_ref().is_some_and(|(known, _)| is_twin(known))
         })?;
         let (known, _) = twin.accepted.as_ref()?;
-        Some(match known.name == offer.name {
+        Some(match known.name == description.name {
             true => format!("a worker of this name has come from {} already", twin.address.ip()),
-            false => format!("it has the number {}, as the worker {} has", offer.index.unwrap_or_default(), known.name),
+            false => {
+                format!("it has the number {}, as the worker {} has", description.index.unwrap_or_default(), known.name)
+            }
         })
     }
 
@@ -376,7 +384,7 @@ impl<'a> Gate<'a> {
 
     /// Ends the wait at its deadline; returns the message.
     fn give_up(&mut self, timeout_s: u64) -> String {
-        let names: Vec<&str> = self.accepted().map(|offer| offer.name.as_str()).collect();
+        let names: Vec<&str> = self.accepted().map(|description| description.name.as_str()).collect();
         let here = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
         let text = format!("{} of {} workers have come within {timeout_s} s{here}", names.len(), self.count);
         self.refuse_all(&text);
@@ -390,16 +398,18 @@ impl<'a> Gate<'a> {
     fn take_workers(&mut self) -> io::Result<Vec<Worker>> {
         let mut arrivals: Vec<Arrival> = self.arrivals.drain(..).filter(|arrival| arrival.accepted.is_some()).collect();
         arrivals.sort_by_key(|arrival| {
-            let index = arrival.accepted.as_ref().and_then(|(offer, _)| offer.index);
+            let index = arrival.accepted.as_ref().and_then(|(description, _)| description.index);
             (index.is_none(), index, arrival.id)
         });
         let mut workers = Vec::new();
         for arrival in arrivals {
-            let Some((offer, of_worker)) = arrival.accepted else { continue };
+            let Some((description, of_worker)) = arrival.accepted else { continue };
             let proofs = Proofs { token: self.token.clone(), of_mpiexec: arrival.nonce, of_worker };
             let Arrival { connection, address, .. } = arrival;
+            // From now on heartbeats tell whether the host is there.
+            tcp::tolerate_silence(connection.as_fd());
             connection.set_nonblocking(false)?;
-            workers.push(Worker { name: offer.name, slots: offer.slots, address, connection, proofs });
+            workers.push(Worker { name: description.name, slots: description.slots, address, connection, proofs });
         }
         Ok(workers)
     }
