@@ -183,25 +183,7 @@ pub fn run(options: &JobOptions, workers: Vec<Worker>, stats: bool, hang_s: u64,
     };
     job_control.begin()?;
     let result = job_control.run_event_loop();
-    // A job whose output is lost has not ended well.
-    let output_failed = job_control.out.has_failed || job_control.err.has_failed || job_control.files.has_failed();
-    let success_code = if output_failed { EXIT_FAILURE } else { 0 };
-    let code = result.map(|()| job_control.exit_code.filter(|&code| code != 0).unwrap_or(success_code));
-    job_control.heartbeat_process = None;
-    for host in &mut job_control.hosts {
-        host.send_exit_code(*code.as_ref().unwrap_or(&EXIT_FAILURE));
-    }
-    // Relays end when the channels are closed, and the workers at their other ends have the exit code.
-    let limit_ms = match job_control.hosts.iter().any(JobHost::is_relayed) {
-        true => RELAY_LIMIT_MS,
-        false if job_control.agent_lost => 0,
-        false => KILL_LIMIT_MS,
-    };
-    job_control.hosts.clear();
-    if !process_tree::await_children(limit_ms) {
-        process_tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
-    }
-    code
+    job_control.leave(result)
 }
 
 fn label_of(pattern: &OutputPattern, locations: &[RankLocation], rank: u32) -> Vec<u8> {
@@ -273,6 +255,29 @@ fn record_end(hosts: &mut [JobHost], pid: i32, end: ExitStatus) {
 }
 
 impl JobControl<'_> {
+    /// Ends what is left of the job when the event loop has ended with `result`. Returns mpiexec's exit code.
+    fn leave(mut self, result: io::Result<()>) -> io::Result<i32> {
+        // A job whose output is lost has not ended well.
+        let output_failed = self.out.has_failed || self.err.has_failed || self.files.has_failed();
+        let success_code = if output_failed { EXIT_FAILURE } else { 0 };
+        let code = result.map(|()| self.exit_code.filter(|&code| code != 0).unwrap_or(success_code));
+        self.heartbeat_process = None;
+        for host in &mut self.hosts {
+            host.send_exit_code(*code.as_ref().unwrap_or(&EXIT_FAILURE));
+        }
+        // Relays end when the channels are closed, and the workers at their other ends have the exit code.
+        let limit_ms = match self.hosts.iter().any(JobHost::is_relayed) {
+            true => RELAY_LIMIT_MS,
+            false if self.agent_lost => 0,
+            false => KILL_LIMIT_MS,
+        };
+        self.hosts.clear();
+        if !process_tree::await_children(limit_ms) {
+            process_tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
+        }
+        code
+    }
+
     fn begin(&mut self) -> io::Result<()> {
         if self.options.verbose {
             let (id, size) = (self.hosts[0].job.id.clone(), self.hosts[0].job.size);

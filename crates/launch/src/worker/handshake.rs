@@ -1,6 +1,6 @@
 //! The messages by which mpiexec and a worker come to know each other, as bytes; nothing here does I/O.
 //!
-//! 1. mpiexec sends the challenge: a mark and a random number, 34 bytes.
+//! 1. mpiexec sends the challenge: a mark and a random number.
 //! 2. The worker sends the description of its host: a random number of its own, its name, its slots and its version,
 //!    with the proof that it has the token.
 //! 3. mpiexec sends a verdict, with the proof that it has the token too: the worker is accepted, or refused with the
