@@ -192,6 +192,9 @@ const IGNORED_OPTIONS: [&[&str]; 3] = [
     &["mca", "gmca", "prtemca", "pmixmca", "omca"],
 ];
 
+/// The number of ranks of a program that has one for each slot of hosts that are not known yet.
+const RANK_PER_SLOT: u32 = 0;
+
 /// A program, its ranks and its environment.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct AppOptions {
@@ -233,7 +236,8 @@ pub struct JobOptions {
     pub worker: Option<WorkerOptions>,
     pub timeout: Option<Duration>,
     pub binding: Binding,
-    /// The ranks that read standard input.
+    /// The ranks that read standard input, as the user names them, and their numbers.
+    pub stdin: String,
     pub readers: Vec<u32>,
     pub outputs: OutputOptions,
     /// The job goes on when ranks end (`job_control::failure_policy`).
@@ -263,22 +267,11 @@ struct GlobalOptions<'a> {
     /// The first segment, or the first line of a file of programs, names hosts.
     names_hosts: bool,
     oversubscribes: bool,
-    /// The hosts of the job with workers, once they have come.
-    worker_hosts: &'a [HostEntry],
     environment: Environment<'a>,
 }
 
 /// Reads the arguments after the program's own name, and those variables in `environment` that count beside them.
 pub fn parse(arguments: &[OsString], environment: Environment) -> Result<JobOptions, NothingToRun> {
-    parse_with_workers(arguments, environment, &[])
-}
-
-/// Reads the same arguments again when workers have come (`JobOptions::workers`): the hosts are `worker_hosts` then.
-pub fn parse_with_workers(
-    arguments: &[OsString],
-    environment: Environment,
-    worker_hosts: &[HostEntry],
-) -> Result<JobOptions, NothingToRun> {
     let mut command = command();
     command.build();
     let mut options = JobOptions::default();
@@ -290,7 +283,6 @@ pub fn parse_with_workers(
         names_launcher: false,
         names_hosts: false,
         oversubscribes: false,
-        worker_hosts,
         environment,
     };
     for (number, segment) in arguments.split(|argument| argument == ":").enumerate() {
@@ -330,17 +322,31 @@ pub fn parse_with_workers(
             }
         }
     }
+    options.stdin = global.stdin.take().unwrap_or_else(|| "0".into());
     if options.workers.is_some() {
+        // The number of ranks may depend on the workers (`place_on_workers`).
         check_workers(&options, &global)?;
-        if worker_hosts.is_empty() {
-            // The number of ranks may depend on the workers, and is known when they have come.
-            return Ok(options);
-        }
+    } else {
+        take_readers(&mut options)?;
     }
+    Ok(options)
+}
+
+/// Gives a job with workers (`JobOptions::workers`) its hosts, now that these have come. A program without a number of
+/// ranks has one for each slot.
+pub fn place_on_workers(options: &mut JobOptions, hosts: Vec<HostEntry>) -> Result<(), NothingToRun> {
+    let slots = hosts::slots(&hosts, options.per_host);
+    options.apps.iter_mut().filter(|app| app.ranks == RANK_PER_SLOT).for_each(|app| app.ranks = slots);
+    options.hosts = hosts;
+    take_readers(options)
+}
+
+/// Takes the ranks that read standard input, of a job whose number of ranks is known.
+fn take_readers(options: &mut JobOptions) -> Result<(), NothingToRun> {
     // A larger job is refused later (`job_control::host_jobs`).
     let size = options.apps.iter().map(|app| u64::from(app.ranks)).sum::<u64>().min(MAX_WORLD as u64);
-    options.readers = readers(global.stdin.as_deref().unwrap_or("0"), size)?;
-    Ok(options)
+    options.readers = readers(&options.stdin, size)?;
+    Ok(())
 }
 
 /// Reads the programs of a `-configfile`, which is named in the segment `file_options`.
@@ -535,7 +541,6 @@ fn take_options(raw: &RawOptions, options: &mut JobOptions, global: &mut GlobalO
         } else if options.workers.is_some() {
             // No remote shell leads to any of them.
             (options.launcher.kind, options.launcher.has_workers) = (LauncherKind::Fork, true);
-            options.hosts = global.worker_hosts.to_vec();
         } else if options.hosts.is_empty()
             && raw.config_file.is_none()
             && let Some((hosts, variable)) = hosts_of_variables(global.environment)?
@@ -700,6 +705,7 @@ fn app(raw: RawOptions, options: &JobOptions) -> Result<Option<AppOptions>, Noth
     let ranks = match (soft.or(raw.ranks), options.per_host) {
         (Some(0), _) => return Err(NothingToRun::UsageError("-n 0: a program needs at least one rank".into())),
         (Some(ranks), _) => ranks,
+        (None, _) if options.workers.is_some() => RANK_PER_SLOT,
         (None, per_host) if hosts.is_empty() => per_host.unwrap_or(1),
         (None, per_host) => hosts::slots(hosts, per_host),
     };

@@ -188,11 +188,13 @@ fn workers_give_the_hosts_when_they_have_come() {
     let hosts = hosts::list("here:4,b:2,c").unwrap();
     // Variables of others name no hosts then.
     let environment = |name: &str| (name == "HYDRA_HOST_FILE").then(|| "/no/such/file".to_owned());
-    let options = parse_with_workers(&words(line), &environment, &hosts).unwrap();
+    let mut options = parse(&words(line), &environment).unwrap();
+    assert_eq!(place_on_workers(&mut options, hosts.clone()), Ok(()));
     let ranks: Vec<u32> = options.apps.iter().map(|app| app.ranks).collect();
     assert_eq!((options.hosts, ranks, options.readers), (hosts, vec![7, 1], vec![5]));
     assert_eq!(options.launcher.kind, LauncherKind::Fork);
-    let error = parse_with_workers(&words("-workers 2 -s 9 ./a"), &environment, &hosts::list("a,b").unwrap());
+    let mut options = parse(&words("-workers 2 -s 9 ./a"), &environment).unwrap();
+    let error = place_on_workers(&mut options, hosts::list("a,b").unwrap());
     assert!(matches!(error, Err(NothingToRun::UsageError(text)) if text.contains("no rank 9 in a job of 2")));
     let worker = parsed("-worker here:99 -worker-slots 3").worker;
     assert_eq!(worker, Some(WorkerOptions { host: "here".into(), port: 99, slots: 3 }));

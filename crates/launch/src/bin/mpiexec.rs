@@ -24,7 +24,7 @@ fn main() {
         exit(code);
     }
     let environment = |name: &str| std::env::var(name).ok();
-    let options = args::parse(&arguments, &environment).unwrap_or_else(run_nothing);
+    let mut options = args::parse(&arguments, &environment).unwrap_or_else(run_nothing);
     if options.worker.is_none() && options.workers.is_none() {
         exit(start(options, Vec::new()));
     }
@@ -36,8 +36,9 @@ fn main() {
     let Some(expected) = &options.workers else { return };
     match listener::await_workers(expected, &token, timeout_s, options.verbose) {
         Ok(workers) => {
-            let hosts = listener::hosts(&workers);
-            let options = args::parse_with_workers(&arguments, &environment, &hosts).unwrap_or_else(run_nothing);
+            if let Err(reason) = args::place_on_workers(&mut options, listener::hosts(&workers)) {
+                run_nothing(reason);
+            }
             exit(start(options, workers))
         }
         Err(NoWorkers::Error(text)) => fail(&text, EXIT_FAILURE),
