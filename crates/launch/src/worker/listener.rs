@@ -175,9 +175,9 @@ impl<'a> WorkerListener<'a> {
             addresses.into_iter().map(TcpListener::bind).partition(Result::is_ok);
         let listeners: Vec<TcpListener> = listeners.into_iter().flatten().collect();
         if listeners.is_empty() {
-            return Err(error(
-                errors.into_iter().find_map(Result::err).unwrap_or_else(|| io::Error::other("no address")),
-            ));
+            // Where there is no IPv6, the error of IPv4 is the one that says more.
+            let last = errors.into_iter().filter_map(Result::err).last();
+            return Err(error(last.unwrap_or_else(|| io::Error::other("no address"))));
         }
         listeners.iter().try_for_each(|listener| listener.set_nonblocking(true)).map_err(error)?;
         let needed = u64::from(options.count) + UNPROVED_MAX as u64 + DESCRIPTORS;
