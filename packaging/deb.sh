@@ -53,13 +53,23 @@ Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: Hawser
 
 Files: *
-Copyright: The authors of Hawser
+Copyright: 2026 The authors of Hawser
 License: Apache-2.0
  On Debian systems, the text of this license is in /usr/share/common-licenses/Apache-2.0.
 END
-gzip -9n <"$root/CHANGELOG.md" >"$doc/changelog.gz"
+gzip -9n <"$root/CHANGELOG.md" >"$doc/CHANGELOG.md.gz"
+# Debian's own form, in which its tools read the version.
+gzip -9n >"$doc/changelog.gz" <<END
+hawser ($version) unstable; urgency=medium
+
+  * The changes are in /usr/share/doc/hawser/CHANGELOG.md.gz.
+
+ -- Hawser developers <hawser@example.invalid>  $(LC_ALL=C date -R -u -r "$root/CHANGELOG.md")
+END
 
 "$here/split-debug.sh" "$tree" "$work/hawser-dbgsym/usr/lib/debug" >"$work/files"
+# Policy 8.1: shared libraries are not executable.
+find "$tree$home/lib" -type f -name 'lib*.so*' -exec chmod 644 {} +
 
 # fields PACKAGE DEPENDS, with the description on standard input
 fields() {
@@ -87,9 +97,10 @@ Suggests: gcc | c-compiler, openssh-client, python3-mpi4py
 Section: devel
 Priority: optional
 Description: MPI for clusters of commodity computers
- Hawser runs programs built for MPICH, Intel MPI, MVAPICH or the standard ABI of
- MPI 5.0 as they are, over shared memory and plain Ethernet. This package has the
- libraries, the launcher mpiexec.hawser, the compiler wrappers and the benchmark.
+ Hawser runs programs built for MPICH, Intel MPI, MVAPICH or the standard ABI
+ of MPI 5.0 as they are, over shared memory and plain Ethernet. This package
+ has the libraries, the launcher mpiexec.hawser, the compiler wrappers and the
+ benchmark.
  .
  Beside other MPI packages it is chosen by "update-alternatives --set mpirun
  /usr/bin/mpirun.hawser".
