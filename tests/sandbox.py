@@ -25,7 +25,7 @@ AS_CONTAINERS = {
     "pidfd_getfd": 438, "open_by_handle_at": 304, "name_to_handle_at": 303, "keyctl": 250, "add_key": 248,
     "request_key": 249, "fanotify_init": 300, "syslog": 103, "acct": 163, "swapon": 167, "reboot": 169, "settimeofday": 164,
 }
-# What older kernels, gVisor and strict sandboxes do not have.
+# Calls that older kernels, gVisor and strict sandboxes do not have.
 AS_OLD_KERNELS = {
     "membarrier": 324, "pidfd_open": 434, "pidfd_send_signal": 424, "clone3": 435, "close_range": 436, "rseq": 334,
     "openat2": 437, "faccessat2": 439, "futex_waitv": 449, "statx": 332, "epoll_pwait2": 441, "process_madvise": 440,

@@ -32,6 +32,21 @@ pub const BOOTSTRAP_FILE_VARIABLE: &str = "HAWSER_RENDEZVOUS";
 /// The environment variable with the seconds that ranks without a launcher wait for each other.
 pub const BOOTSTRAP_TIMEOUT_VARIABLE: &str = "HAWSER_RENDEZVOUS_S";
 
+/// The time, in seconds, for which processes wait for each other: that of `BOOTSTRAP_TIMEOUT_VARIABLE`, at most
+/// `max_s`, else `default_s`. The error is a line for the user.
+pub fn bootstrap_timeout_s(
+    environment: impl Fn(&str) -> Option<String>,
+    default_s: u64,
+    max_s: u64,
+) -> Result<u64, String> {
+    let Some(text) = environment(BOOTSTRAP_TIMEOUT_VARIABLE) else { return Ok(default_s) };
+    let number = text.trim().parse().ok().filter(|number| (1..=max_s).contains(number));
+    number.ok_or_else(|| {
+        let name = BOOTSTRAP_TIMEOUT_VARIABLE;
+        format!("{name} is {text}, and must be a number of seconds from 1 to {max_s}; unset it for {default_s}")
+    })
+}
+
 /// The prefix of the names of all agents' sockets; a user's number, the job's name and a random number follow.
 pub const SOCKET_PREFIX: &str = "hawser-";
 

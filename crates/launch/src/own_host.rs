@@ -5,15 +5,22 @@
 //! `allocation`.
 
 use hawser_os::host;
+use std::sync::OnceLock;
 
 /// Whether `name` is this host's: its own name, that without its domain, or one that /etc/hosts gives it. There pods of
 /// Kubernetes have their names with a domain, of which the MPI Operator writes the first part into its host file.
 pub fn is_name(name: &str) -> bool {
     let own = host::name();
-    name == own || Some(name) == own.split('.').next() || {
-        let table = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
-        is_alias(&table, &own, name)
-    }
+    name == own || Some(name) == own.split('.').next() || is_alias(own_lines(), &own, name)
+}
+
+/// The lines of /etc/hosts that have this host's own name. They are read once: a job may have many hosts.
+fn own_lines() -> &'static str {
+    static LINES: OnceLock<String> = OnceLock::new();
+    LINES.get_or_init(|| {
+        let (table, own) = (std::fs::read_to_string("/etc/hosts").unwrap_or_default(), host::name());
+        table.lines().filter(|line| line.contains(&own)).map(|line| format!("{line}\n")).collect()
+    })
 }
 
 /// Whether a line of `table` (hosts(5)) that names `own` also has `name`, or `name` with a further domain behind it.

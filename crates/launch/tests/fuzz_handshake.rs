@@ -15,7 +15,7 @@ const OF_WORKER: [u8; NONCE_BYTES] = [2; NONCE_BYTES];
 fn strangers_at_the_listener() {
     let token = Token::new("0123456789abcdef");
     check!().with_iterations(5000).for_each(|bytes| {
-        let session = Session { token: &token, of_mpiexec: OF_MPIEXEC, of_worker: OF_WORKER };
+        let session = Session { token: token.clone(), of_mpiexec: OF_MPIEXEC, of_worker: OF_WORKER };
         assert!(!matches!(HostDescription::parse(&token, OF_MPIEXEC, bytes), Parsed::Message(..)));
         assert!(!matches!(Verdict::parse(&session, bytes), Parsed::Message(..)));
         if let Some(first) = bytes.first_chunk::<CHALLENGE_BYTES>() {
@@ -32,11 +32,11 @@ fn descriptions_of_workers() {
         let is_short = name.len() + version.len() < 1024;
         let is_named = !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c.is_control());
         let description = HostDescription { name, slots, index, version };
-        let session = Session { token: &token, of_mpiexec: OF_MPIEXEC, of_worker: OF_WORKER };
+        let session = Session { token: token.clone(), of_mpiexec: OF_MPIEXEC, of_worker: OF_WORKER };
         let bytes = description.encode(&session);
         match HostDescription::parse(&token, OF_MPIEXEC, &bytes) {
-            Parsed::Message((parsed, of_worker), len) => {
-                assert_eq!((parsed, of_worker, len), (description, OF_WORKER, bytes.len()));
+            Parsed::Message((parsed, session), len) => {
+                assert_eq!((parsed, session.of_worker, len), (description, OF_WORKER, bytes.len()));
                 assert!(is_named && slots > 0);
             }
             _ => assert!(!is_short || !is_named || slots == 0),

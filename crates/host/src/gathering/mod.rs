@@ -12,7 +12,7 @@ mod server;
 use bootstrap_file::BootstrapFileContent;
 use hawser_base::{Class, Error, Result};
 use hawser_boot::job_settings::JobSettings;
-use hawser_boot::protocol::{BOOTSTRAP_TIMEOUT_VARIABLE, JobSecret};
+use hawser_boot::protocol::{JobSecret, bootstrap_timeout_s};
 use hawser_job::Segment;
 use hawser_os::host;
 use std::path::PathBuf;
@@ -24,15 +24,7 @@ const TIMEOUT_MAX_S: u64 = 1 << 32;
 
 /// The time, in s, for which ranks wait for each other (HAWSER_RENDEZVOUS_S).
 pub fn timeout_s(environment: impl Fn(&str) -> Option<String>) -> Result<u64> {
-    let Some(text) = environment(BOOTSTRAP_TIMEOUT_VARIABLE) else { return Ok(TIMEOUT_S) };
-    let number = text.trim().parse().ok().filter(|number| (1..=TIMEOUT_MAX_S).contains(number));
-    number.ok_or_else(|| {
-        let name = BOOTSTRAP_TIMEOUT_VARIABLE;
-        let text = format!(
-            "{name} is {text}, and must be a number of seconds from 1 to {TIMEOUT_MAX_S}; unset it for {TIMEOUT_S}"
-        );
-        Error::new(Class::Other, text)
-    })
+    bootstrap_timeout_s(environment, TIMEOUT_S, TIMEOUT_MAX_S).map_err(|text| Error::new(Class::Other, text))
 }
 
 /// The ranks of a job that gather on this host.

@@ -10,8 +10,8 @@ use crate::frames::{HostCounters, HostJob, ToAgent};
 use crate::heartbeat::{SILENCE_S, SilenceTimer};
 use crate::hosts::Launcher;
 use crate::info;
-use crate::worker::handshake::Verdict;
-use crate::worker::listener::{Proofs, Worker};
+use crate::worker::handshake::{Session, Verdict};
+use crate::worker::listener::Worker;
 use crate::worker::{relay, token, worker_host};
 use hawser_os::signals::{self, SIGKILL, SignalFd};
 use hawser_os::spawn::{self, ExitStatus, Leads, SpawnOptions};
@@ -21,7 +21,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The time limit from an agent's last frame, or the end of its channel, to the end of its process.
@@ -117,7 +117,7 @@ enum Way {
         program: PathBuf,
     },
     /// The address from which the host's worker has connected, and what a verdict for it needs.
-    Worker(SocketAddr, Proofs),
+    Worker(SocketAddr, Session),
 }
 
 /// An agent on another host, and the process that leads to it: a remote shell, or a relay.
@@ -208,8 +208,8 @@ impl JobHost {
     /// Tells a worker the exit code of the job, with which it ends too: the last bytes of the channel. If the worker is
     /// gone, nobody needs it.
     pub fn send_exit_code(&mut self, code: i32) {
-        if let Some(RemoteAgent { way: Way::Worker(_, proofs), .. }) = &self.remote {
-            self.channel.send_last(&proofs.message(&Verdict::Ended(code)));
+        if let Some(RemoteAgent { way: Way::Worker(_, session), .. }) = &self.remote {
+            self.channel.send_last(&Verdict::Ended(code).encode(session));
         }
     }
 
@@ -335,17 +335,20 @@ impl JobHost {
             None => {
                 format!("the agent on host {name} (pid {}) {}; the job is ended", self.agent_pid, exit_text(self.end))
             }
-            Some(remote) if self.was_ready || remote.is_worker() => {
-                let shell = match &remote.way {
+            Some(remote) => {
+                let end = match &remote.way {
                     Way::Worker(address, _) => format!("its worker at {address} has ended, or the connection to it"),
-                    Way::Shell { .. } => format!("{} {}", remote.shell_name(), exit_text(self.end)),
+                    Way::Shell { shell, .. } if self.was_ready => format!("{} {}", name_of(shell), exit_text(self.end)),
+                    Way::Shell { shell, program } => {
+                        let last = remote.last_line_text(self.channel.preamble());
+                        return start_failure(name, name_of(shell), program, self.end, &last);
+                    }
                 };
                 match &remote.last_line.text {
-                    Some(line) => format!("host {name} is lost: {line} ({shell}); the job is ended"),
-                    None => format!("host {name} is lost: {shell}; the job is ended"),
+                    Some(line) => format!("host {name} is lost: {line} ({end}); the job is ended"),
+                    None => format!("host {name} is lost: {end}; the job is ended"),
                 }
             }
-            Some(remote) => remote.start_failure(name, self.end, self.channel.preamble()),
         }
     }
 
@@ -391,38 +394,32 @@ impl RemoteAgent {
         matches!(self.way, Way::Worker(..))
     }
 
-    /// The name of the remote shell, for messages.
-    fn shell_name(&self) -> &str {
-        match &self.way {
-            Way::Shell { shell, .. } => shell.split(' ').next().unwrap_or_default(),
-            Way::Worker(..) => "the relay to its worker",
-        }
-    }
-
-    /// The message about a remote shell that has ended before the agent was connected.
-    fn start_failure(&self, name: &str, end: Option<ExitStatus>, preamble: &[u8]) -> String {
-        let (shell, last) = (self.shell_name(), self.last_line_text(preamble));
-        let program = match &self.way {
-            Way::Shell { program, .. } => program.display().to_string(),
-            Way::Worker(..) => "mpiexec".into(),
-        };
-        match end {
-            // The exit codes of shells: 127 for not found, 126 for not executable.
-            Some(ExitStatus::Exited(127)) => format!(
-                "host {name} has no {program}{last}; install Hawser in the same folder there, or name its folder \
-                 (--prefix DIR)"
-            ),
-            Some(ExitStatus::Exited(126)) => format!("host {name} cannot execute {program}{last}"),
-            end => format!("host {name} cannot be reached: {shell} {}{last}", exit_text(end)),
-        }
-    }
-
     /// The last line of the remote shell's standard error or, if there is none, of its output before the mark, in
     /// parentheses for the end of a sentence; empty if there is neither.
     fn last_line_text(&self, preamble: &[u8]) -> String {
         let chatter = String::from_utf8_lossy(preamble);
         let last = chatter.lines().map(str::trim).rfind(|line| !line.is_empty());
         self.last_line.text.as_deref().or(last).map_or_else(String::new, |line| format!(" ({line})"))
+    }
+}
+
+/// The name of a remote shell, which is given with its options, for messages.
+fn name_of(shell: &str) -> &str {
+    shell.split(' ').next().unwrap_or_default()
+}
+
+/// The message about the remote shell to the host `name` that has ended before the agent was connected. `last`: the
+/// last line of the shell, in parentheses.
+fn start_failure(name: &str, shell: &str, program: &Path, end: Option<ExitStatus>, last: &str) -> String {
+    let program = program.display();
+    match end {
+        // The exit codes of shells: 127 for not found, 126 for not executable.
+        Some(ExitStatus::Exited(127)) => format!(
+            "host {name} has no {program}{last}; install Hawser in the same folder there, or name its folder \
+             (--prefix DIR)"
+        ),
+        Some(ExitStatus::Exited(126)) => format!("host {name} cannot execute {program}{last}"),
+        end => format!("host {name} cannot be reached: {shell} {}{last}", exit_text(end)),
     }
 }
 
@@ -439,6 +436,11 @@ fn exit_text(end: Option<ExitStatus>) -> String {
 /// The process that is the agent or leads to it, the channel, and the way to another host.
 type StartedAgent = (i32, AgentChannel, Option<RemoteAgent>);
 
+/// The options of a process that mpiexec starts from its own program or as a remote shell.
+pub(super) fn spawn_options(signals: &SignalFd) -> SpawnOptions {
+    SpawnOptions { mask: Some(signals.saved_mask()), leads: Leads::Group, at_terminal: true, ..SpawnOptions::default() }
+}
+
 fn start_local(has_workers: bool, signals: &SignalFd) -> io::Result<StartedAgent> {
     let (ours, theirs) = UnixStream::pair().context(|| "making the channel to the agent".into())?;
     let theirs: OwnedFd = theirs.into();
@@ -447,12 +449,7 @@ fn start_local(has_workers: bool, signals: &SignalFd) -> io::Result<StartedAgent
     if has_workers {
         token::remove_from(&mut command);
     }
-    let spawn_options = SpawnOptions {
-        mask: Some(signals.saved_mask()),
-        leads: Leads::Group,
-        at_terminal: true,
-        ..SpawnOptions::default()
-    };
+    let spawn_options = spawn_options(signals);
     let agent = spawn::spawn(&mut command, spawn_options)
         .context(|| format!("starting the agent of this host from {}", host::program().display()))?
         .id() as i32;
@@ -466,13 +463,7 @@ fn start_remote(name: &str, shell: &[String], launcher: &Launcher, signals: &Sig
     let mut command = Command::new(&shell[0]);
     command.args(&shell[1..]).arg(&remote_command).stdin(stdin).stdout(stdout).stderr(stderr);
     launcher.adapt(&mut command);
-    let spawn_options = SpawnOptions {
-        mask: Some(signals.saved_mask()),
-        leads: Leads::Group,
-        at_terminal: true,
-        die_with_parent: true,
-        ..SpawnOptions::default()
-    };
+    let spawn_options = SpawnOptions { die_with_parent: true, ..spawn_options(signals) };
     let process = spawn::spawn(&mut command, spawn_options).map_err(|error| {
         io::Error::other(format!(
             "host {name} cannot be reached: the remote shell {} cannot be started: {error}; install it or name another \
@@ -493,17 +484,11 @@ fn start_relay(mut worker: Worker, signals: &SignalFd) -> io::Result<StartedAgen
     let (errors, stderr) = pipe::pipe()?;
     pipe::set_nonblocking(errors.as_fd())?;
     worker.send_verdict(&Verdict::Start);
-    let (way, connection) = (Way::Worker(worker.address, worker.proofs), OwnedFd::from(worker.connection));
+    let (way, connection) = (Way::Worker(worker.address, worker.session), OwnedFd::from(worker.connection));
     let mut command = Command::new(host::program());
     command.arg0("mpiexec").arg(relay::SUBCOMMAND).stdin(OwnedFd::from(theirs)).stdout(connection).stderr(stderr);
     token::remove_from(&mut command);
-    let spawn_options = SpawnOptions {
-        mask: Some(signals.saved_mask()),
-        leads: Leads::Group,
-        at_terminal: true,
-        die_with_parent: true,
-        ..SpawnOptions::default()
-    };
+    let spawn_options = SpawnOptions { die_with_parent: true, ..spawn_options(signals) };
     let process = spawn::spawn(&mut command, spawn_options).context(|| "starting the relay to a worker".into())?;
     let channel = AgentChannel::new(ours.try_clone()?.into(), ours.into())?.with_heartbeats();
     Ok((process.id() as i32, channel, Some(RemoteAgent::new(way, WORKER_START_S, errors))))

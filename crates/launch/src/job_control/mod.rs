@@ -37,7 +37,7 @@ use hawser_os::signals::{
     self, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGXFSZ,
     SignalFd,
 };
-use hawser_os::spawn::{self, ExitStatus, Leads, Reaped, SpawnOptions};
+use hawser_os::spawn::{self, ExitStatus, Reaped};
 use hawser_os::unix::SeqpacketSocket;
 use hawser_os::{ErrorContext, clock, host as this_host, process_tree};
 use host::{HostState, JobHost, OverdueStep};
@@ -218,12 +218,7 @@ fn start_heartbeat_process(signals: &SignalFd) -> io::Result<(i32, SeqpacketSock
     let mut command = Command::new(this_host::program());
     command.arg0("mpiexec").arg(heartbeat::SUBCOMMAND).stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null());
     token::remove_from(&mut command);
-    let spawn_options = SpawnOptions {
-        mask: Some(signals.saved_mask()),
-        leads: Leads::Group,
-        at_terminal: true,
-        ..SpawnOptions::default()
-    };
+    let spawn_options = host::spawn_options(signals);
     let process = spawn::spawn(&mut command, spawn_options).context(|| "starting the heartbeat process".into())?;
     Ok((process.id() as i32, ours))
 }

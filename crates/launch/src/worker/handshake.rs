@@ -31,8 +31,9 @@ pub const ENDED_BYTES: usize = 2 + PROOF_BYTES + 1 + 4 + CODE_DIGITS;
 pub type Nonce = [u8; NONCE_BYTES];
 
 /// The numbers of a connection, and the token: all that proofs need.
-pub struct Session<'a> {
-    pub token: &'a Token,
+#[derive(Clone)]
+pub struct Session {
+    pub token: Token,
     pub of_mpiexec: Nonce,
     pub of_worker: Nonce,
 }
@@ -97,19 +98,21 @@ impl HostDescription {
         message(session, b"host", &[&session.of_worker[..], &body.0[..]].concat())
     }
 
-    /// Reads a description for the mpiexec whose random number is `of_mpiexec`. Returns it with the worker's.
-    pub fn parse(token: &Token, of_mpiexec: Nonce, bytes: &[u8]) -> Parsed<(HostDescription, Nonce)> {
+    /// Reads a description for the mpiexec whose random number is `of_mpiexec`. Returns it with the
+    /// session, which has the worker's.
+    pub fn parse(token: &Token, of_mpiexec: Nonce, bytes: &[u8]) -> Parsed<(HostDescription, Session)> {
         let (body, len) = match body_of(bytes) {
             Parsed::Message(body, len) => (body, len),
             Parsed::Incomplete => return Parsed::Incomplete,
             _ => return Parsed::Malformed,
         };
         let Some(of_worker) = body.content.first_chunk::<NONCE_BYTES>().copied() else { return Parsed::Malformed };
-        if !body.is_proved(&Session { token, of_mpiexec, of_worker }, b"host") {
+        let session = Session { token: token.clone(), of_mpiexec, of_worker };
+        if !body.is_proved(&session, b"host") {
             return Parsed::OtherToken;
         }
         match HostDescription::decode(&body.content[NONCE_BYTES..]) {
-            Some(description) => Parsed::Message((description, of_worker), len),
+            Some(description) => Parsed::Message((description, session), len),
             None => Parsed::Malformed,
         }
     }
@@ -207,21 +210,28 @@ mod tests {
         HostDescription { name: name.into(), slots: 4, index, version: "1".into() }
     }
 
+    /// A description, with the worker's number instead of the whole session.
+    fn parsed(token: &Token, of_mpiexec: Nonce, bytes: &[u8]) -> Parsed<(HostDescription, Nonce)> {
+        match HostDescription::parse(token, of_mpiexec, bytes) {
+            Parsed::Message((description, session), len) => Parsed::Message((description, session.of_worker), len),
+            Parsed::Incomplete => Parsed::Incomplete,
+            Parsed::Malformed => Parsed::Malformed,
+            Parsed::OtherToken => Parsed::OtherToken,
+        }
+    }
+
     #[test]
     fn descriptions_and_verdicts_come_back() {
         let token = Token::new("0123456789abcdef");
-        let session = Session { token: &token, of_mpiexec: OF_MPIEXEC, of_worker: OF_WORKER };
+        let session = Session { token: token.clone(), of_mpiexec: OF_MPIEXEC, of_worker: OF_WORKER };
         for description in [description("a", None), description("b.c", Some(0)), description("d", Some(u32::MAX))] {
             let mut bytes = description.encode(&session);
             let len = bytes.len();
             for end in 0..len {
-                assert_eq!(HostDescription::parse(&token, OF_MPIEXEC, &bytes[..end]), Parsed::Incomplete);
+                assert_eq!(parsed(&token, OF_MPIEXEC, &bytes[..end]), Parsed::Incomplete);
             }
             bytes.push(0);
-            assert_eq!(
-                HostDescription::parse(&token, OF_MPIEXEC, &bytes),
-                Parsed::Message((description, OF_WORKER), len)
-            );
+            assert_eq!(parsed(&token, OF_MPIEXEC, &bytes), Parsed::Message((description, OF_WORKER), len));
         }
         for verdict in
             [Verdict::Refused("why".into()), Verdict::Accepted, Verdict::Start, Verdict::NotNeeded, Verdict::Ended(-1)]
@@ -242,17 +252,17 @@ mod tests {
     #[test]
     fn a_message_of_another_token_or_of_another_connection_is_refused() {
         let (token, other) = (Token::new("0123456789abcdef"), Token::new("0123456789abcdee"));
-        let session = Session { token: &token, of_mpiexec: OF_MPIEXEC, of_worker: OF_WORKER };
+        let session = Session { token: token.clone(), of_mpiexec: OF_MPIEXEC, of_worker: OF_WORKER };
         let bytes = description("a", None).encode(&session);
-        assert_eq!(HostDescription::parse(&other, OF_MPIEXEC, &bytes), Parsed::OtherToken);
-        let repeated = HostDescription::parse(&token, [3; NONCE_BYTES], &bytes);
+        assert_eq!(parsed(&other, OF_MPIEXEC, &bytes), Parsed::OtherToken);
+        let repeated = parsed(&token, [3; NONCE_BYTES], &bytes);
         assert_eq!(repeated, Parsed::OtherToken, "a proof of an earlier connection");
         assert_eq!(Verdict::parse(&session, &unproved_verdict(&[7; PROOF_BYTES])), Parsed::OtherToken);
         let verdict = Verdict::Start.encode(&session);
         for other in [
-            Session { token: &other, ..session },
-            Session { token: &token, of_mpiexec: [3; NONCE_BYTES], of_worker: OF_WORKER },
-            Session { token: &token, of_mpiexec: OF_MPIEXEC, of_worker: [3; NONCE_BYTES] },
+            Session { token: other.clone(), ..session.clone() },
+            Session { token: token.clone(), of_mpiexec: [3; NONCE_BYTES], of_worker: OF_WORKER },
+            Session { token: token.clone(), of_mpiexec: OF_MPIEXEC, of_worker: [3; NONCE_BYTES] },
         ] {
             assert_eq!(Verdict::parse(&other, &verdict), Parsed::OtherToken);
         }
@@ -263,17 +273,17 @@ mod tests {
     #[test]
     fn each_changed_byte_is_found() {
         let token = Token::new("0123456789abcdef");
-        let session = Session { token: &token, of_mpiexec: OF_MPIEXEC, of_worker: OF_WORKER };
+        let session = Session { token: token.clone(), of_mpiexec: OF_MPIEXEC, of_worker: OF_WORKER };
         let bytes = description("a", None).encode(&session);
         for at in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[at] ^= 1;
-            assert!(!matches!(HostDescription::parse(&token, OF_MPIEXEC, &changed), Parsed::Message(..)), "byte {at}");
+            assert!(!matches!(parsed(&token, OF_MPIEXEC, &changed), Parsed::Message(..)), "byte {at}");
         }
         for name in ["", "a b", "a\n"] {
             let bytes = description(name, None).encode(&session);
-            assert_eq!(HostDescription::parse(&token, OF_MPIEXEC, &bytes), Parsed::Malformed, "{name:?}");
+            assert_eq!(parsed(&token, OF_MPIEXEC, &bytes), Parsed::Malformed, "{name:?}");
         }
-        assert_eq!(HostDescription::parse(&token, OF_MPIEXEC, b"GET / HTTP/1.1\r\n"), Parsed::Malformed);
+        assert_eq!(parsed(&token, OF_MPIEXEC, b"GET / HTTP/1.1\r\n"), Parsed::Malformed);
     }
 }

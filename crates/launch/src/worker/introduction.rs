@@ -5,7 +5,7 @@
 //! `handshake`; used by `worker_host`.
 
 use super::WorkerOptions;
-use super::handshake::{self, CHALLENGE_BYTES, HostDescription, Nonce, Parsed, Session, Verdict};
+use super::handshake::{self, CHALLENGE_BYTES, HostDescription, Parsed, Session, Verdict};
 use super::token::Token;
 use crate::frames;
 use hawser_os::host;
@@ -21,24 +21,11 @@ pub const INDEX_VARIABLE: &str = "JOB_COMPLETION_INDEX";
 
 /// The result of an attempt.
 pub enum Attempt {
-    Accepted(TcpStream, Nonces),
+    Accepted(TcpStream, Session),
     /// There may be an mpiexec later.
     Retry(String),
     /// An mpiexec that never will accept this worker.
     Refused(String),
-}
-
-/// The random numbers of a connection: mpiexec's and the worker's.
-#[derive(Clone, Copy)]
-pub struct Nonces {
-    of_mpiexec: Nonce,
-    of_worker: Nonce,
-}
-
-impl Nonces {
-    pub fn session<'a>(&self, token: &'a Token) -> Session<'a> {
-        Session { token, of_mpiexec: self.of_mpiexec, of_worker: self.of_worker }
-    }
 }
 
 /// Tries all addresses of mpiexec's host, until an mpiexec answers.
@@ -69,8 +56,7 @@ fn introduce(mut connection: TcpStream, slots: u32, token: &Token) -> io::Result
     let Some(of_mpiexec) = handshake::parse_challenge(&challenge) else {
         return Ok(Attempt::Refused("the program there is no mpiexec of Hawser".into()));
     };
-    let nonces = Nonces { of_mpiexec, of_worker: host::random()? };
-    let session = nonces.session(token);
+    let session = Session { token: token.clone(), of_mpiexec, of_worker: host::random()? };
     let description = HostDescription {
         name: host::name(),
         slots,
@@ -81,7 +67,7 @@ fn introduce(mut connection: TcpStream, slots: u32, token: &Token) -> io::Result
     let mut received = Vec::new();
     loop {
         match Verdict::parse(&session, &received) {
-            Parsed::Message(Verdict::Accepted, _) => return Ok(Attempt::Accepted(connection, nonces)),
+            Parsed::Message(Verdict::Accepted, _) => return Ok(Attempt::Accepted(connection, session)),
             Parsed::Message(Verdict::Refused(reason), _) => return Ok(Attempt::Refused(reason)),
             Parsed::Incomplete => receive_byte(&mut connection, &mut received)?,
             Parsed::OtherToken => {

@@ -44,30 +44,14 @@ pub struct Worker {
     pub slots: u32,
     pub address: SocketAddr,
     pub connection: TcpStream,
-    pub proofs: Proofs,
-}
-
-/// The token and the numbers of a worker's connection: all that a verdict for this worker needs.
-pub struct Proofs {
-    token: Token,
-    of_mpiexec: Nonce,
-    of_worker: Nonce,
-}
-
-impl Proofs {
-    /// The message with a verdict.
-    pub fn message(&self, verdict: &Verdict) -> Vec<u8> {
-        let (of_mpiexec, of_worker) = (self.of_mpiexec, self.of_worker);
-        verdict.encode(&Session { token: &self.token, of_mpiexec, of_worker })
-    }
+    pub session: Session,
 }
 
 impl Worker {
     /// Tells the worker to start its agent, whose channel the connection is from now on (`Verdict::Start`), or why
     /// not. If the worker is gone, the connection has ended, which the reader of the channel finds.
     pub fn send_verdict(&mut self, verdict: &Verdict) {
-        let message = self.proofs.message(verdict);
-        let _ = self.connection.write_all(&message);
+        let _ = self.connection.write_all(&verdict.encode(&self.session));
     }
 }
 
@@ -112,8 +96,8 @@ struct Arrival {
     received: Vec<u8>,
     /// The time at which the connection is dropped unless it has proved that it has the token.
     deadline_ns: u64,
-    /// The description of the worker's host and its random number, once it has proved that it has the token.
-    accepted: Option<(HostDescription, Nonce)>,
+    /// The description of the worker's host, and the session with it, once it has proved that it has the token.
+    accepted: Option<(HostDescription, Session)>,
 }
 
 struct WorkerListener<'a> {
@@ -146,11 +130,10 @@ impl Arrival {
         }
     }
 
-    /// Sends a verdict to the worker with the random number `of_worker`. It fits into the socket's buffer; if the
-    /// worker is gone, the next read from it reports that.
-    fn send(&mut self, token: &Token, of_worker: Nonce, verdict: &Verdict) {
-        let session = Session { token, of_mpiexec: self.nonce, of_worker };
-        let _ = self.connection.write_all(&verdict.encode(&session));
+    /// Sends a verdict to the worker of `session`. It fits into the socket's buffer; if the worker is gone, the next
+    /// read from it reports that.
+    fn send(&mut self, session: &Session, verdict: &Verdict) {
+        let _ = self.connection.write_all(&verdict.encode(session));
     }
 }
 
@@ -324,23 +307,23 @@ impl<'a> WorkerListener<'a> {
                     address.ip()
                 ));
             }
-            Parsed::Message((description, of_worker), _) => self.handle_description(at, description, of_worker),
+            Parsed::Message((description, session), _) => self.handle_description(at, description, session),
         }
     }
 
-    fn handle_description(&mut self, at: usize, description: HostDescription, of_worker: Nonce) {
+    fn handle_description(&mut self, at: usize, description: HostDescription, session: Session) {
         let (address, refusal) = (self.arrivals[at].address, self.refusal(&description));
         let arrival = &mut self.arrivals[at];
         if let Some(reason) = refusal {
-            arrival.send(self.token, of_worker, &Verdict::Refused(reason.clone()));
+            arrival.send(&session, &Verdict::Refused(reason.clone()));
             self.arrivals.swap_remove(at);
             self.warn(format!("the worker {} at {} is refused: {reason}", description.name, address.ip()));
             return;
         }
         arrival.received.clear();
-        arrival.send(self.token, of_worker, &Verdict::Accepted);
+        arrival.send(&session, &Verdict::Accepted);
         let line = format!("the worker {} at {address} has come, with {} slots", description.name, description.slots);
-        arrival.accepted = Some((description, of_worker));
+        arrival.accepted = Some((description, session));
         self.note(&line);
     }
 
@@ -376,8 +359,8 @@ impl<'a> WorkerListener<'a> {
 
     fn refuse_all(&mut self, reason: &str) {
         for arrival in &mut self.arrivals {
-            if let Some((_, of_worker)) = arrival.accepted {
-                arrival.send(self.token, of_worker, &Verdict::Refused(reason.to_owned()));
+            if let Some((_, session)) = arrival.accepted.take() {
+                arrival.send(&session, &Verdict::Refused(reason.to_owned()));
             }
         }
     }
@@ -403,13 +386,12 @@ impl<'a> WorkerListener<'a> {
         });
         let mut workers = Vec::new();
         for arrival in arrivals {
-            let Some((description, of_worker)) = arrival.accepted else { continue };
-            let proofs = Proofs { token: self.token.clone(), of_mpiexec: arrival.nonce, of_worker };
+            let Some((description, session)) = arrival.accepted else { continue };
             let Arrival { connection, address, .. } = arrival;
             // From now on heartbeats tell whether the host is there.
             tcp::tolerate_silence(connection.as_fd());
             connection.set_nonblocking(false)?;
-            workers.push(Worker { name: description.name, slots: description.slots, address, connection, proofs });
+            workers.push(Worker { name: description.name, slots: description.slots, address, connection, session });
         }
         Ok(workers)
     }

@@ -15,6 +15,7 @@ pub mod relay;
 pub mod token;
 pub mod worker_host;
 
+use hawser_boot::protocol::bootstrap_timeout_s;
 use std::net::SocketAddr;
 
 /// The TCP port on which mpiexec waits for workers, unless an option names another one. No service in Debian's
@@ -67,12 +68,7 @@ impl WorkerOptions {
 
 /// The time, in seconds, for which mpiexec and its workers wait for each other.
 pub fn timeout_s(environment: &dyn Fn(&str) -> Option<String>) -> Result<u64, String> {
-    let name = hawser_boot::protocol::BOOTSTRAP_TIMEOUT_VARIABLE;
-    let Some(text) = environment(name) else { return Ok(TIMEOUT_S) };
-    let number = text.trim().parse().ok().filter(|number| (1..=TIMEOUT_MAX_S).contains(number));
-    number.ok_or_else(|| {
-        format!("{name} is {text}, and must be a number of seconds from 1 to {TIMEOUT_MAX_S}; unset it for {TIMEOUT_S}")
-    })
+    bootstrap_timeout_s(environment, TIMEOUT_S, TIMEOUT_MAX_S)
 }
 
 #[cfg(test)]

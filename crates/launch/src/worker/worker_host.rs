@@ -6,7 +6,7 @@
 //! the job. Used by the program `mpiexec`; the other side is `listener`.
 
 use super::handshake::{ENDED_BYTES, Parsed, Session, Verdict};
-use super::introduction::{self, Attempt, Nonces};
+use super::introduction::{self, Attempt};
 use super::relay::LastBytes;
 use super::token::{self, Token};
 use super::{START_SILENCE_S, WorkerOptions, relay};
@@ -56,8 +56,8 @@ enum NoAgent {
 /// Runs the worker to its end and returns its exit code.
 pub fn run(options: &WorkerOptions, token: &Token, timeout_s: u64) -> i32 {
     let ended = Worker::open(options, token).and_then(|mut worker| {
-        let (connection, nonces) = worker.find_mpiexec(timeout_s)?;
-        worker.run_agent(connection, &nonces)
+        let (connection, session) = worker.find_mpiexec(timeout_s)?;
+        worker.run_agent(connection, &session)
     });
     match ended {
         Ok(code) => code,
@@ -119,12 +119,12 @@ impl<'a> Worker<'a> {
 
     /// Tries to be accepted by mpiexec for `timeout_s` seconds, and then waits until the job starts, as long as mpiexec
     /// does. Returns the connection.
-    fn find_mpiexec(&mut self, timeout_s: u64) -> Result<(TcpStream, Nonces), NoAgent> {
+    fn find_mpiexec(&mut self, timeout_s: u64) -> Result<(TcpStream, Session), NoAgent> {
         let deadline_ns = clock::now_ns().saturating_add(timeout_s.saturating_mul(1_000_000_000));
         loop {
             let reason = match self.attempt()? {
-                Attempt::Accepted(connection, nonces) => {
-                    return self.await_start(connection, &nonces).map(|connection| (connection, nonces));
+                Attempt::Accepted(connection, session) => {
+                    return self.await_start(connection, &session).map(|connection| (connection, session));
                 }
                 Attempt::Refused(reason) => {
                     return Err(NoAgent::Error(format!("{} refuses this worker: {reason}", self.mpiexec())));
@@ -159,14 +159,13 @@ impl<'a> Worker<'a> {
     }
 
     /// Waits until mpiexec starts the job, or gives up.
-    fn await_start(&mut self, mut connection: TcpStream, nonces: &Nonces) -> Result<TcpStream, NoAgent> {
+    fn await_start(&mut self, mut connection: TcpStream, session: &Session) -> Result<TcpStream, NoAgent> {
         let gone = |reason: &str| Err(NoAgent::Error(format!("{} has not started the job: {reason}", self.mpiexec())));
-        let session = nonces.session(self.token);
         tcp::detect_silence(connection.as_fd(), START_SILENCE_S);
         connection.set_nonblocking(true).map_err(error("wait for events"))?;
         let mut received = Vec::new();
         loop {
-            match Verdict::parse(&session, &received) {
+            match Verdict::parse(session, &received) {
                 Parsed::Message(Verdict::Start, _) => break,
                 Parsed::Message(Verdict::NotNeeded, _) => return Err(NoAgent::NotNeeded),
                 Parsed::Message(Verdict::Refused(reason), _) => return gone(&reason),
@@ -189,14 +188,14 @@ impl<'a> Worker<'a> {
     }
 
     /// Starts the agent's supervisor, relays between it and mpiexec, and returns the job's exit code.
-    fn run_agent(&mut self, connection: TcpStream, nonces: &Nonces) -> Result<i32, NoAgent> {
+    fn run_agent(&mut self, connection: TcpStream, session: &Session) -> Result<i32, NoAgent> {
         let (local, theirs) = UnixStream::pair().map_err(error("make the channel of its agent"))?;
         let supervisor = self.start_supervisor(theirs.into())?;
         let (ended, last_bytes) = start_relay(local, connection).map_err(error("relay its agent's channel"))?;
         let result = self.await_end(supervisor, &ended);
         process_tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
         let code = result?;
-        let told = last_bytes.try_recv().ok().and_then(|last| exit_code(last.bytes(), &nonces.session(self.token)));
+        let told = last_bytes.try_recv().ok().and_then(|last| exit_code(last.bytes(), session));
         match told {
             Some(told) => Ok(told),
             // The agent has said why.
@@ -286,7 +285,7 @@ mod tests {
     #[test]
     fn the_exit_code_is_the_last_message_behind_frames_and_before_heartbeats() {
         let token = Token::new("0123456789abcdef");
-        let session = Session { token: &token, of_mpiexec: [1; 16], of_worker: [2; 16] };
+        let session = Session { token, of_mpiexec: [1; 16], of_worker: [2; 16] };
         let ended = Verdict::Ended(-7).encode(&session);
         for (before, behind) in [(0, 0), (5, 0), (400, 1), (3, 4)] {
             let bytes = [vec![1; before], ended.clone(), HEARTBEAT.repeat(behind)].concat();
@@ -294,7 +293,7 @@ mod tests {
         }
         assert_eq!(exit_code(&ended[1..], &session), None);
         assert_eq!(exit_code(&HEARTBEAT.repeat(9), &session), None);
-        let other = Session { of_worker: [3; 16], ..session };
+        let other = Session { of_worker: [3; 16], ..session.clone() };
         assert_eq!(exit_code(&ended, &other), None);
     }
 }
