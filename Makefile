@@ -22,7 +22,7 @@ tests = $(sort $(basename $(notdir $(wildcard crates/$(1)/tests/*.rs) $(patsubst
 # fewer features.
 run_tests = $(CARGO) test --workspace --no-fail-fast $(addprefix --test ,$(1))
 
-.PHONY: all setup setup-build setup-demo build stage install wheel deb dist demo lab test tidy loom sim e2e e2e-tools
+.PHONY: all setup setup-build setup-demo build stage install portable wheel deb dist demo lab test tidy loom sim e2e e2e-tools
 .PHONY: check-long bench measure drawing machines fmt lint clean
 .PHONY: unit unit-devices unit-protocol unit-programs unit-abis unit-libraries unit-documents
 
@@ -50,9 +50,16 @@ stage: build
 	@rm -rf $(STAGE)
 	packaging/install.sh $(TARGET)/release $(STAGE)
 
-# A Python wheel and Debian packages of it, in build/dist.
-wheel: setup-demo stage
-	packaging/wheel.sh $(STAGE) $(BUILD)/dist
+# A Python wheel, in build/dist. What it holds is linked for this glibc and all newer ones, in a build of its own;
+# `make wheel GLIBC=` takes the libraries of `make build`, for this machine's.
+GLIBC ?= 2.17
+portable: setup-demo
+	packaging/portable.sh $(GLIBC) $(BUILD)/portable
+
+wheel: $(if $(GLIBC),portable,setup-demo stage)
+	packaging/wheel.sh $(if $(GLIBC),$(BUILD)/portable,$(STAGE)) $(BUILD)/dist
+
+# Debian packages, in build/dist.
 
 deb: stage
 	packaging/deb.sh $(STAGE) $(BUILD)/dist

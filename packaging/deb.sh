@@ -43,7 +43,7 @@ man=$tree/usr/share/man/man1
 for page in mpiexec mpicc; do
     gzip -9n <"$prefix/share/man/man1/$page.1" >"$man/$page.hawser.1.gz"
 done
-gzip -9n <"$prefix/share/man/man1/hawser-info.1" >"$man/hawser-info.1.gz"
+for page in "$prefix"/share/man/man1/hawser-*.1; do gzip -9n <"$page" >"$man/${page##*/}.gz"; done
 for name in mpicxx mpicc_abi mpicxx_abi; do ln -s mpicc.hawser.1.gz "$man/$name.hawser.1.gz"; done
 ln -s mpiexec.hawser.1.gz "$man/mpirun.hawser.1.gz"
 

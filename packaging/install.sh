@@ -21,7 +21,7 @@ put() { # MODE FROM TO
     mkdir -p "$(dirname "$3")"
     [ -f "$2" ] || { echo "install.sh: $2 is missing; build it first (cargo build --release)" >&2; exit 1; }
     case $2 in
-    *.so|*/mpiexec|*/hawser-*|*/bench-*) cp "$2" "$3.new" ;;
+    *.so|*/mpiexec|*/hawser-info|*/hawser-bench|*/bench-*) cp "$2" "$3.new" ;;
     *) sed "s/@VERSION@/$version/g" "$2" >"$3.new" ;;
     esac
     chmod "$1" "$3.new"
@@ -70,6 +70,9 @@ for part; do
     man)
         for page in mpiexec mpicc hawser-info; do
             put 644 "$here/man/$page.1" "$prefix/share/man/man1/$page.1"
+        done
+        [ ! -f "$artefacts/hawser-bench" ] || for page in "$here"/man/hawser-bench*.1; do
+            put 644 "$page" "$prefix/share/man/man1/${page##*/}"
         done
         for name in mpicxx mpic++ mpiCC mpicc_abi mpicxx_abi; do
             link mpicc.1 "$prefix/share/man/man1/$name.1"

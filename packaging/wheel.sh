@@ -58,6 +58,8 @@ done
 xargs readelf --dyn-syms -W <"$work/files" >"$work/symbols"
 glibc=$(sed -n 's/.*@GLIBC_2\.\([0-9]*\).*/\1/p' "$work/symbols" | sort -n | tail -n 1)
 [ -n "$glibc" ] || { echo "wheel.sh: no file in $prefix needs glibc: is it an installation?" >&2; exit 1; }
+# Rust's own library is for glibc 2.17 and newer.
+[ "$glibc" -ge 17 ] || glibc=17
 platform=manylinux_2_${glibc}_$(uname -m)
 
 cp "$root/LICENSE" "$info/licenses"

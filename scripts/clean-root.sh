@@ -1,7 +1,7 @@
 #!/bin/sh
-# clean-root.sh DIR: the smallest system of this machine's distribution and release in DIR/system, by debootstrap, made
-# once: tests/test_deb.py installs packages in copies of it. Needs root. If it cannot be made, DIR/failed has the reason,
-# and those tests are skipped.
+# clean-root.sh DIR [RELEASE]: the smallest system of this machine's distribution in DIR/system, of this machine's release
+# or of an older one, by debootstrap, made once: tests install packages in copies of it (tests/clean_system.py). Needs
+# root. If it cannot be made, DIR/failed has the reason, and those tests are skipped.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 dir=$1
@@ -16,9 +16,10 @@ mkdir -p "$dir"
 [ "$(id -u)" = 0 ] || cannot "this needs root"
 command -v apt-get >/dev/null || cannot "there is no apt-get"
 "$root/scripts/debian.sh" "$root/build/debootstrap" usr/sbin/debootstrap debootstrap
-release=$(. /etc/os-release && echo "$VERSION_CODENAME")
-mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' "Codename: $release" | head -n 1)
-[ -n "$mirror" ] || cannot "apt has no package lists of $release"
+own=$(. /etc/os-release && echo "$VERSION_CODENAME")
+release=${2:-$own}
+mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' "Codename: $own" | head -n 1)
+[ -n "$mirror" ] || cannot "apt has no package lists of $own"
 # What debootstrap mounts is gone with it.
 if ! DEBOOTSTRAP_DIR=$root/build/debootstrap/usr/share/debootstrap unshare --mount \
     "$root/build/debootstrap/usr/sbin/debootstrap" --variant=minbase "$release" "$dir/system" "$mirror" >"$dir/log" 2>&1

@@ -6,42 +6,18 @@ import shutil
 import subprocess
 
 import pytest
+from clean_system import System
 from harness import ROOT, SOURCES
 
 CLEAN = ROOT / "build/clean-root"
 TRIPLET = "x86_64-linux-gnu"
 HOME = f"/usr/lib/{TRIPLET}/hawser"
-# Mounts of its own, gone with the last process in it.
-ENTER = """mount -t proc proc $0/proc; mount -t sysfs sysfs $0/sys 2>/dev/null; mount --rbind /dev $0/dev
-mount -t tmpfs tmpfs $0/dev/shm; exec chroot "$@" """
 
 
-class System:
-    """A copy of the clean system; `say` runs a command in it, as root, as the only one there."""
-
-    def __init__(self, session, folder):
-        self.session, self.root = session, folder
-        # The nodes of /dev are the machine's.
-        subprocess.run(["cp", "-a", "--reflink=auto", CLEAN / "system", folder], check=True)
-
-    def call(self, *words, timeout=60):
-        enter = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", ENTER, self.root, self.root]
-        env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/srv", "TMPDIR": "/tmp", "DEBIAN_FRONTEND": "noninteractive"}
-        return self.session.call([*enter, *words], env, timeout)
-
-    def say(self, *words, timeout=60):
-        result = self.call(*words, timeout=timeout)
-        assert result.code == 0, result
-        return result.out
-
-    def take(self, *files):
-        for file in files:
-            shutil.copy(file, self.root / "srv")
-
-    def ours(self):
-        """What of the package there is."""
-        places = ["usr/bin", f"usr/lib/{TRIPLET}", "usr/include", "usr/share/man", "usr/share/doc", "usr/lib/debug", "etc/alternatives"]
-        return [path for place in places for path in (self.root / place).rglob("*hawser*")]
+def ours(system):
+    """What of the package there is."""
+    places = ["usr/bin", f"usr/lib/{TRIPLET}", "usr/include", "usr/share/man", "usr/share/doc", "usr/lib/debug", "etc/alternatives"]
+    return [path for place in places for path in (system.root / place).rglob("*hawser*")]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +32,7 @@ def packages(session, tmp_path_factory):
 
 @pytest.fixture
 def system(session, tmp_path):
-    one = System(session, tmp_path / "system")
+    one = System(session, CLEAN / "system", tmp_path / "system")
     yield one
     shutil.rmtree(one.root)
 
@@ -75,7 +51,7 @@ def ranks(text):
 
 
 def test_in_a_clean_system(session, system, packages, tmp_path):
-    before = system.ours()
+    before = ours(system)
     system.take(*packages, linked(session, tmp_path, "-L", session.prefix / "lib", "-lmpi"))
     names = [path.rpartition("/")[2] for path in packages]
     installed = system.call("dpkg", "-i", *[f"/srv/{name}" for name in names])
@@ -90,7 +66,7 @@ def test_in_a_clean_system(session, system, packages, tmp_path):
     debug = subprocess.run(["find", system.root / "usr/lib/debug/.build-id", "-name", "*.debug"], capture_output=True, text=True)
     assert len(debug.stdout.split()) >= 5, debug.stdout
     system.say("dpkg", "--purge", "hawser-dbgsym", "hawser")
-    assert system.ours() == before
+    assert ours(system) == before
     for name in ["usr/bin/mpirun", "usr/bin/mpicc", f"usr/include/{TRIPLET}/mpi"]:
         assert not (system.root / name).is_symlink(), name
 
@@ -119,4 +95,4 @@ def test_beside_debians_mpis(session, system, packages, tmp_path):
 
     system.say("dpkg", "--purge", "hawser")
     assert "Value: /usr/bin/mpirun.openmpi" in system.say("update-alternatives", "--query", "mpirun")
-    assert system.ours() == []
+    assert ours(system) == []

@@ -56,7 +56,7 @@ def test_its_size_and_names(wheel):
     for name in ["bin/mpiexec", "bin/mpirun", "bin/mpicc", "bin/mpicxx", "bin/mpicc_abi", "bin/hawser-bench", "bin/hawser-info",
                  "lib/libmpi.so.12", "lib/libmpi_abi.so.1", "lib/libmpich.so.12"]:
         assert data[name].external_attr >> 16 & 0o111, name
-    assert {"include/mpi.h", "share/man/man1/mpiexec.1"} <= set(data)
+    assert {"include/mpi.h", "share/man/man1/mpiexec.1", "share/man/man1/hawser-bench-run.1"} <= set(data)
     debug = list(wheel.parent.glob("*-debug.tar.xz"))
     assert len(debug) == 1
 

@@ -14,6 +14,8 @@ mod explain;
 mod import;
 mod layer;
 mod library;
+#[cfg(test)]
+mod man_pages;
 mod measured_system;
 mod net;
 mod pattern_driver;

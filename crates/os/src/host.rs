@@ -85,8 +85,10 @@ pub fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     let mut done = 0;
     while done < N {
-        // SAFETY: the rest of `bytes` is valid for writes.
-        match restarted(|| unsafe { libc::getrandom(bytes[done..].as_mut_ptr().cast(), N - done, 0) as i64 }) {
+        let rest = &mut bytes[done..];
+        // The C library has had the function since glibc 2.25; the libraries run on older ones.
+        // SAFETY: `rest` is valid for writes of its length.
+        match restarted(|| unsafe { libc::syscall(libc::SYS_getrandom, rest.as_mut_ptr(), rest.len(), 0) }) {
             Ok(len) => done += len as usize,
             Err(_) => {
                 File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes[done..]))?;

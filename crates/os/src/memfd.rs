@@ -33,8 +33,9 @@ pub fn create(label: &CStr, len: u64) -> io::Result<OwnedFd> {
 /// Makes such a file without seals: its size can still be changed, and sealed later.
 pub fn create_unsealed(label: &CStr, len: u64) -> io::Result<OwnedFd> {
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+    // The C library has had the function since glibc 2.27; the libraries run on older ones.
     // SAFETY: `label` is a C string; the call gives a new descriptor or -1.
-    let fd = match checked(unsafe { libc::memfd_create(label.as_ptr(), flags) }) {
+    let fd = match checked(unsafe { libc::syscall(libc::SYS_memfd_create, label.as_ptr(), flags) }) {
         // SAFETY: the descriptor is new and nobody else's.
         Ok(fd) => unsafe { OwnedFd::from_raw_fd(fd as i32) },
         Err(memfd) => without_name().map_err(|folder| {
