@@ -5,29 +5,26 @@
 //! (`foreign_variables`) names hosts.
 
 use crate::foreign_variables::{Environment, NamedHosts};
+use crate::host_list::{HOSTS_MAX, expanded};
 use crate::hosts::{self, HostEntry};
 use crate::own_host;
+use crate::srun::of_component;
 use hawser_boot::protocol::RANK_VARIABLE;
 use std::fs;
 
-/// The number of components of a heterogeneous job of Slurm.
+/// The variable of Slurm with the hosts of a job. The shell of salloc has none in a heterogeneous job.
+const SLURM: &str = "SLURM_JOB_NODELIST";
+/// The variable of Slurm with the number of components of a heterogeneous job.
 const SLURM_COMPONENTS: &str = "SLURM_HET_SIZE";
-
-/// The variable of Slurm. Its allocations are those in which agents are started by `srun`.
-pub const SLURM: &str = "SLURM_JOB_NODELIST";
-
-/// A list of Slurm may name at most this many hosts. Slurm's own limit is 65533 (MAX_SLURM_NODES).
-const HOSTS_MAX: usize = 1 << 16;
-/// The maximum length of a host's name, in bytes (HOST_NAME_MAX of POSIX is 255).
-const NAME_BYTES_MAX: usize = 255;
-/// The maximum number of brackets in a name. Names of clusters have one or two.
-const BRACKETS_MAX: usize = 8;
+/// The number of the step in which a site runs the shell of salloc (SLURM_INTERACTIVE_STEP): its hosts are the job's.
+const INTERACTIVE_STEP: &str = "4294967290";
 
 /// A resource manager: its variable, and the function that makes hosts of the variable's value.
 type Manager = (&'static str, fn(&str, Environment) -> Result<Vec<HostEntry>, String>);
 
 /// The first manager whose variable is set counts. LSF sets both of its variables; the file has no limit of length.
-const MANAGERS: [Manager; 5] = [
+const MANAGERS: [Manager; 6] = [
+    (SLURM_COMPONENTS, slurm_components),
     (SLURM, slurm),
     ("PBS_NODEFILE", |file, _| repeated(&read(file)?)),
     ("LSB_DJOB_HOSTFILE", |file, _| repeated(&read(file)?)),
@@ -46,9 +43,6 @@ pub fn hosts(environment: Environment) -> Result<Option<NamedHosts>, String> {
     let number = |name| environment(name).and_then(|value| value.trim().parse::<u32>().ok()).unwrap_or(0);
     if environment(RANK_VARIABLE).is_some() || number("SLURM_STEP_NUM_TASKS") > 1 {
         return Ok(None);
-    }
-    if number(SLURM_COMPONENTS) > 1 {
-        return Err(explained(SLURM_COMPONENTS, "the hosts of a heterogeneous job are not read"));
     }
     for (name, hosts) in MANAGERS {
         let Some(value) = environment(name).filter(|value| !value.trim().is_empty()) else { continue };
@@ -78,6 +72,11 @@ fn explained(name: &str, why: &str) -> String {
 /// Whether the variable with this name is a resource manager's.
 pub fn is_of_manager(name: &str) -> bool {
     MANAGERS.iter().any(|(of_manager, _)| *of_manager == name)
+}
+
+/// Whether the variable with this name is Slurm's. Its allocations are those in which agents are started by `srun`.
+pub fn is_of_slurm(name: &str) -> bool {
+    [SLURM, SLURM_COMPONENTS].contains(&name)
 }
 
 fn read(file: &str) -> Result<String, String> {
@@ -117,19 +116,59 @@ fn entry(name: &str, slots: u32, max: u32) -> Result<HostEntry, String> {
     Ok(HostEntry { slots, max, ..host })
 }
 
-/// The hosts of Slurm's list. A host takes as many ranks in its turn as it has tasks, and as many in all as it has
-/// tasks or processors for tasks, whichever is more (sbatch(1), output environment variables).
-///
-/// In a step on some of the job's hosts the numbers of tasks are the step's, and only its hosts count. An interactive
-/// step has one host and the job's numbers: its hosts are the job's.
+/// The hosts of Slurm's list. In a step on some of the job's hosts the numbers of tasks are the step's, and only its
+/// hosts count. An interactive step has one host and the job's numbers: its hosts are the job's.
 fn slurm(list: &str, environment: Environment) -> Result<Vec<HostEntry>, String> {
-    let expanded = |list: &str| expanded(list).ok_or_else(|| format!("{list:?} is not a list of hosts"));
-    let counts = |name| environment(name).and_then(|value| repeats(&value));
-    let of_job = expanded(list)?;
-    let is_of_step = counts("SLURM_TASKS_PER_NODE").is_some_and(|tasks| tasks.len() != of_job.len());
+    let of_job = expanded(list).ok_or_else(|| not_a_list(list))?;
+    let is_of_step = numbers("SLURM_TASKS_PER_NODE", environment).is_some_and(|tasks| tasks.len() != of_job.len());
     let of_step = environment("SLURM_STEP_NODELIST").filter(|_| is_of_step);
-    let names = of_step.map(|list| expanded(&list)).transpose()?.unwrap_or(of_job);
-    let each = |name| counts(name).filter(|each| each.len() == names.len());
+    let of_step = of_step.map(|list| expanded(&list).ok_or_else(|| not_a_list(&list))).transpose()?;
+    with_slots(&of_step.unwrap_or(of_job), environment)
+}
+
+/// The hosts of all components of a heterogeneous job of Slurm. A host of several components has the sum of their
+/// slots. A step of one component has its own hosts.
+fn slurm_components(_number: &str, environment: Environment) -> Result<Vec<HostEntry>, String> {
+    let is_of_step = environment("SLURM_STEP_ID").is_some_and(|step| step.trim() != INTERACTIVE_STEP);
+    let components = components(environment)?;
+    if is_of_step || components.is_empty() {
+        return environment(SLURM).map_or(Ok(Vec::new()), |list| slurm(list.trim(), environment));
+    }
+    let mut hosts: Vec<HostEntry> = Vec::new();
+    for (group, names) in components.iter().enumerate() {
+        for host in with_slots(names, &|name| environment(&of_component(name, group)))? {
+            match hosts.iter_mut().find(|other| other.name == host.name) {
+                Some(other) => {
+                    other.slots = other.slots.saturating_add(host.slots);
+                    other.max = other.max.saturating_add(host.max);
+                }
+                None => hosts.push(host),
+            }
+        }
+    }
+    Ok(hosts)
+}
+
+/// The names of the hosts of each component of the heterogeneous job of Slurm in which mpiexec runs; none in any other
+/// job. The variables of another job, whose shell has submitted this one, do not count.
+pub fn components(environment: Environment) -> Result<Vec<Vec<String>>, String> {
+    let number = environment(SLURM_COMPONENTS).and_then(|number| number.trim().parse::<usize>().ok()).unwrap_or(0);
+    let (job, first) = (environment("SLURM_JOB_ID"), environment(&of_component("SLURM_JOB_ID", 0)));
+    if number < 2 || job.is_some() && first.is_some() && job != first {
+        return Ok(Vec::new());
+    }
+    let of_group = |group| {
+        let name = of_component(SLURM, group);
+        let list = environment(&name).ok_or_else(|| format!("{name} is not set"))?;
+        expanded(list.trim()).ok_or_else(|| not_a_list(&list))
+    };
+    (0..number).map(of_group).collect()
+}
+
+/// Hosts of Slurm with their slots. A host takes as many ranks in its turn as it has tasks, and as many in all as it
+/// has tasks or processors for tasks, whichever is more (sbatch(1), output environment variables).
+fn with_slots(names: &[String], environment: Environment) -> Result<Vec<HostEntry>, String> {
+    let each = |name| numbers(name, environment).filter(|each| each.len() == names.len());
     let processors_a_task = environment("SLURM_CPUS_PER_TASK").and_then(|value| value.parse().ok()).unwrap_or(1).max(1);
     let processors = each("SLURM_JOB_CPUS_PER_NODE").unwrap_or_default();
     let tasks = each("SLURM_TASKS_PER_NODE").unwrap_or_default();
@@ -139,6 +178,15 @@ fn slurm(list: &str, environment: Environment) -> Result<Vec<HostEntry>, String>
         entry(name, slots, slots.max(for_tasks))
     };
     names.iter().enumerate().map(entry).collect()
+}
+
+fn not_a_list(text: &str) -> String {
+    format!("{text:?} is not a list of hosts")
+}
+
+/// The numbers for each host in a variable of Slurm. None if it is not set, or malformed.
+fn numbers(name: &str, environment: Environment) -> Option<Vec<u32>> {
+    environment(name).and_then(|value| repeats(&value))
 }
 
 /// Parses Slurm's numbers for each host, as in `2(x3),1`. None if the text is malformed.
@@ -152,54 +200,6 @@ fn repeats(text: &str) -> Option<Vec<u32>> {
         numbers.extend(std::iter::repeat_n(number.parse::<u32>().ok()?, times));
     }
     Some(numbers)
-}
-
-/// Expands Slurm's list of hosts, as in `a[01-03,7]-ib,b`. None if the text is malformed or names too many hosts.
-fn expanded(list: &str) -> Option<Vec<String>> {
-    let mut names = Vec::new();
-    let mut depth = 0;
-    // Commas within brackets separate numbers, others separate hosts.
-    let parts = list.split(|c| {
-        depth += i32::from(c == '[') - i32::from(c == ']');
-        c == ',' && depth == 0
-    });
-    for part in parts {
-        if part.is_empty() || part.matches('[').count() > BRACKETS_MAX {
-            return None;
-        }
-        names.extend(expanded_part(part)?);
-        if names.len() > HOSTS_MAX {
-            return None;
-        }
-    }
-    Some(names)
-}
-
-/// Expands the brackets of one part of a list, or of the end of one.
-fn expanded_part(part: &str) -> Option<Vec<String>> {
-    let Some((front, rest)) = part.split_once('[') else {
-        return (part.len() <= NAME_BYTES_MAX && !part.contains(']')).then(|| vec![part.to_owned()]);
-    };
-    let (ranges, behind) = rest.split_once(']')?;
-    let tails = expanded_part(behind)?;
-    let mut names = Vec::new();
-    for range in ranges.split(',') {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        let (from, to) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
-        let width = first.len();
-        let is_long = front.len() + width.max(last.len()) + tails[0].len() > NAME_BYTES_MAX;
-        let count = to.checked_sub(from).and_then(|more| more.checked_add(1)?.checked_mul(tails.len()));
-        if !is_number(first) || !is_number(last) || is_long || count.is_none_or(|count| count > HOSTS_MAX) {
-            return None;
-        }
-        let numbers = (from..=to).flat_map(|number| tails.iter().map(move |tail| (number, tail)));
-        names.extend(numbers.map(|(number, tail)| format!("{front}{number:0width$}{tail}")));
-        if names.len() > HOSTS_MAX {
-            return None;
-        }
-    }
-    Some(names)
 }
 
 #[cfg(test)]
@@ -220,36 +220,6 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_slurm_are_expanded() {
-        let names = |list: &str| expanded(list).map(|names| names.join(" "));
-        assert_eq!(names("a"), Some("a".into()));
-        assert_eq!(names("n[1-3,05],m7"), Some("n1 n2 n3 n05 m7".into()));
-        assert_eq!(
-            names("r[0-1]n[08-10]-ib,x"),
-            Some("r0n08-ib r0n09-ib r0n10-ib r1n08-ib r1n09-ib r1n10-ib x".into())
-        );
-        assert_eq!(names("n[98-101]"), Some("n98 n99 n100 n101".into()));
-        for wrong in
-            ["", "a,", "a[", "a]", "a[1", "a[]", "a[x]", "a[2-1]", "a[1-]", "a[+1-2]", "a[0-99999999]", "[[1]]"]
-        {
-            assert_eq!(names(wrong), None, "{wrong}");
-        }
-        let zeros = format!("a[{}-65535]", "0".repeat(300));
-        let nested = "[1]".repeat(100_000);
-        let name = "a".repeat(300);
-        for too_large in [
-            "a[0-9999][0-9999][0-9999]",
-            "a[0-18446744073709551615]",
-            "a[0-281474976710655][0-65535]",
-            &zeros,
-            &nested,
-            &name,
-        ] {
-            assert_eq!(names(too_large), None);
-        }
-    }
-
-    #[test]
     fn hosts_of_slurm_take_their_tasks_and_at_most_their_processors() {
         let set = |tasks, processors| {
             [(SLURM, "n[1-2],m"), ("SLURM_TASKS_PER_NODE", tasks), ("SLURM_JOB_CPUS_PER_NODE", processors)]
@@ -265,17 +235,58 @@ mod tests {
         for own in [("SLURM_STEP_NUM_TASKS", "2"), (RANK_VARIABLE, "0")] {
             assert_eq!(hosts(&with(&[&set("2(x3)", "4(x3)")[..], &[own]].concat())), Ok(None));
         }
-        assert!(text(&[(SLURM_COMPONENTS, "2")]).unwrap_err().starts_with("SLURM_HET_SIZE: the hosts of a heterog"));
         assert_eq!(text(&set("x", "4(x")).unwrap(), "n1:1/1 n2:1/1 m:1/1");
         for many in ["1(x99999999999)", "1,1(x18446744073709551615)"] {
             assert_eq!(text(&set(many, many)).unwrap(), "n1:1/1 n2:1/1 m:1/1");
         }
     }
 
+    /// The variables of a heterogeneous job, as Slurm 22.05 sets them in the shell of salloc.
+    const OF_COMPONENTS: [(&str, &str); 9] = [
+        (SLURM_COMPONENTS, "2"),
+        ("SLURM_JOB_ID", "7"),
+        ("SLURM_JOB_ID_HET_GROUP_0", "7"),
+        ("SLURM_JOB_NODELIST_HET_GROUP_0", "n1"),
+        ("SLURM_TASKS_PER_NODE_HET_GROUP_0", "1"),
+        ("SLURM_JOB_CPUS_PER_NODE_HET_GROUP_0", "8"),
+        ("SLURM_CPUS_PER_TASK_HET_GROUP_0", "4"),
+        ("SLURM_JOB_NODELIST_HET_GROUP_1", "n[2-3]"),
+        ("SLURM_TASKS_PER_NODE_HET_GROUP_1", "2(x2)"),
+    ];
+
+    #[test]
+    fn hosts_of_a_heterogeneous_job_are_those_of_all_components() {
+        let plus = |more: &[(&'static str, &'static str)]| [&OF_COMPONENTS[..], more].concat();
+        assert_eq!(text(&OF_COMPONENTS).unwrap(), "n1:1/2 n2:2/2 n3:2/2");
+        let batch = [(SLURM, "n1"), ("SLURM_TASKS_PER_NODE", "1"), ("SLURM_CPUS_PER_TASK", "4")];
+        assert_eq!(text(&plus(&batch)).unwrap(), "n1:1/2 n2:2/2 n3:2/2");
+        let interactive = [("SLURM_STEP_ID", INTERACTIVE_STEP), ("SLURM_STEP_NUM_TASKS", "1")];
+        assert_eq!(text(&plus(&[&batch[..], &interactive].concat())).unwrap(), "n1:1/2 n2:2/2 n3:2/2");
+        let step = [("SLURM_STEP_ID", "0"), (SLURM, "n[2-3]"), ("SLURM_STEP_NODELIST", "n3")];
+        let step = [&step[..], &[("SLURM_TASKS_PER_NODE", "1"), ("SLURM_STEP_NUM_TASKS", "1")]].concat();
+        assert_eq!(text(&plus(&step)).unwrap(), "n3:1/1", "a step of the second component");
+        assert_eq!(hosts(&with(&plus(&[("SLURM_STEP_NUM_TASKS", "3")]))), Ok(None), "a step of both");
+        let shared: Vec<_> =
+            OF_COMPONENTS.iter().map(|&(name, value)| (name, value.replace("n[2-3]", "m,n1"))).collect();
+        let shared: Vec<_> = shared.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        assert_eq!(text(&shared).unwrap(), "n1:3/4 m:2/2", "a host of both components");
+    }
+
+    #[test]
+    fn variables_of_a_heterogeneous_job_that_do_not_fit_are_no_hosts() {
+        let other: Vec<_> = OF_COMPONENTS.iter().filter(|(name, _)| *name != "SLURM_JOB_ID").copied().collect();
+        let other = [&other[..], &[("SLURM_JOB_ID", "8"), (SLURM, "n9")]].concat();
+        assert_eq!(text(&other).unwrap(), "n9:1/1", "another job's shell has submitted this one");
+        assert_eq!(components(&with(&other)), Ok(Vec::new()));
+        let missing = text(&OF_COMPONENTS[..7]).unwrap_err();
+        assert!(missing.starts_with("SLURM_HET_SIZE: SLURM_JOB_NODELIST_HET_GROUP_1 is not set; unset"), "{missing}");
+        let malformed = [&OF_COMPONENTS[..7], &[("SLURM_JOB_NODELIST_HET_GROUP_1", "n[")]].concat();
+        assert!(text(&malformed).unwrap_err().contains("\"n[\" is not a list of hosts"));
+    }
+
     #[test]
     fn the_benchmark_knows_every_manager() {
         assert!(MANAGERS.iter().all(|(name, _)| hosts::ALLOCATION_VARIABLES.contains(name)));
-        assert!(hosts::ALLOCATION_VARIABLES.contains(&SLURM_COMPONENTS));
     }
 
     #[test]

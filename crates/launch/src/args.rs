@@ -313,6 +313,10 @@ pub fn parse(arguments: &[OsString], environment: Environment) -> Result<JobOpti
         let variable = options.hosts_variable;
         foreign_variables::complete(environment, &mut options.launcher, global.names_launcher, variable)
             .map_err(NothingToRun::UsageError)?;
+        if options.launcher.kind == LauncherKind::Slurm {
+            // An error counts where the hosts are those of the job (`allocation::hosts`).
+            options.launcher.components = allocation::components(environment).unwrap_or_default();
+        }
         if variable.is_some_and(allocation::is_of_manager) {
             if options.apps.is_empty() {
                 // `--info` alone is about this host, unless others are named.

@@ -89,7 +89,7 @@ pub fn complete(
     if !is_named {
         let by_srun = fitting(true, &COMMANDS).and_then(|commands| command(&commands));
         let by_shell = fitting(false, &COMMANDS).and_then(|commands| command(&commands));
-        let is_slurms = hosts_variable == Some(allocation::SLURM) && kind.is_none() && by_shell.is_none();
+        let is_slurms = hosts_variable.is_some_and(allocation::is_of_slurm) && kind.is_none() && by_shell.is_none();
         let is_there = by_srun.is_some() || is_installed("srun");
         launcher.kind = match kind {
             Some(LauncherKind::Slurm) if !is_there => LauncherKind::Ssh,
@@ -230,7 +230,7 @@ mod tests {
     fn hosts_of_slurm_are_reached_by_the_shell_that_a_variable_names() {
         for (set, kind) in [((COMMANDS[0], "rsh"), LauncherKind::Ssh), ((KINDS[0], "rsh"), LauncherKind::Rsh)] {
             let mut launcher = Launcher::default();
-            complete(&with(&[set]), &mut launcher, false, Some(allocation::SLURM)).unwrap();
+            complete(&with(&[set]), &mut launcher, false, Some("SLURM_JOB_NODELIST")).unwrap();
             assert_eq!(launcher.kind, kind);
         }
     }

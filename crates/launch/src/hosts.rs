@@ -57,6 +57,8 @@ pub struct Launcher {
     pub exec: Option<String>,
     /// Words that follow those of the remote shell.
     pub arguments: Vec<String>,
+    /// The names of the hosts of each component of the heterogeneous job of Slurm in which mpiexec runs.
+    pub components: Vec<Vec<String>>,
     /// The other hosts' agents are started by workers (`worker`), and by no shell.
     pub has_workers: bool,
     /// The directory in which Hawser is installed on the other hosts, if it is another one than on this host.
@@ -115,7 +117,7 @@ impl Launcher {
         }
         words.extend(self.arguments.iter().map(String::as_str));
         let last = match self.kind {
-            LauncherKind::Slurm => srun::last_words(name).into(),
+            LauncherKind::Slurm => srun::last_words(name, &self.components),
             _ => vec![name.into()],
         };
         Some(words.into_iter().map(str::to_owned).chain(last).collect())
@@ -124,7 +126,7 @@ impl Launcher {
     /// Changes the environment of the remote shell where it must differ from mpiexec's.
     pub fn adapt(&self, command: &mut process::Command) {
         if self.kind == LauncherKind::Slurm {
-            srun::adapt(command);
+            srun::adapt(command, self.components.len());
         }
     }
 
@@ -197,6 +199,8 @@ mod tests {
         let srun = Launcher { exec: Some("/opt/srun".into()), ..slurm };
         assert_eq!((words(&srun, &own), words(&srun, "far")), (None, Some(format!("/opt/srun {options}"))));
         assert_eq!((words(&exec, "localhost"), words(&exec, &own)), (None, Some(format!("lab-rsh -p 2 {own}"))));
+        let parts = Launcher { components: vec![vec![own.clone()], vec!["far".into()]], ..srun };
+        assert!(words(&parts, "far").is_some_and(|words| words.contains(" --qos=x --het-group=1 --nodelist=far ")));
         assert_eq!(words(&fork, "far"), None);
         assert_eq!((exec.shell(&own, true), exec.shell("far", true).is_some()), (None, true));
     }

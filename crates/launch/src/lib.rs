@@ -20,6 +20,7 @@ pub mod failure;
 mod foreign_variables;
 pub mod frames;
 pub mod heartbeat;
+mod host_list;
 pub mod hosts;
 pub mod info;
 pub mod inspect;

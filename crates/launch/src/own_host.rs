@@ -1,8 +1,8 @@
 //! The names by which users, files and resource managers call the host on which mpiexec runs: a rank there needs no
 //! remote shell.
 //!
-//! Nothing here asks a name server: a name may be slow to resolve, or lead to a virtual address. Used by `hosts` and
-//! `allocation`.
+//! Nothing here asks a name server: a name may be slow to resolve, or lead to a virtual address. Used by `hosts`, `srun`
+//! and `allocation`.
 
 use hawser_os::host;
 use std::sync::OnceLock;
@@ -40,6 +40,11 @@ pub fn of_manager(name: &str) -> Option<String> {
     differ_in_domain(&own, name).then_some(own)
 }
 
+/// Whether two names are one host's of a cluster: they are the same, or differ only in a domain that one of them has.
+pub fn is_same(one: &str, other: &str) -> bool {
+    one == other || differ_in_domain(one, other)
+}
+
 fn differ_in_domain(own: &str, name: &str) -> bool {
     match (name.split_once('.'), own.split_once('.')) {
         (Some((label, _)), None) => label == own,
@@ -68,6 +73,11 @@ mod tests {
     #[test]
     fn a_manager_may_add_a_domain_or_leave_it_out() {
         assert!(differ_in_domain("a", "a.b.c") && differ_in_domain("a.b", "a"));
-        assert!(!differ_in_domain("a", "a") && !differ_in_domain("a", "ab.c") && !differ_in_domain("a.b", "a.c"));
+        assert!(
+            !differ_in_domain("a", "a")
+                && is_same("a", "a")
+                && !differ_in_domain("a", "ab.c")
+                && !differ_in_domain("a.b", "a.c")
+        );
     }
 }

@@ -1,7 +1,9 @@
 //! Slurm's srun as the remote shell: starts an agent as a step of one task on its host.
 //!
-//! The module starts nothing itself. Used by `hosts`, where Slurm is the launcher (docs/adr/0073-slots-are-limits.md).
+//! In a heterogeneous job the step names the component in which its host lies. The module starts nothing itself. Used
+//! by `hosts`, where Slurm is the launcher (docs/adr/0073-slots-are-limits.md), and by `allocation`.
 
+use crate::own_host;
 use std::process::Command;
 
 /// The options of a step for one agent. Its output is passed on at once, its ranks may use all processors that the job
@@ -49,17 +51,29 @@ const OF_THE_JOB: [&str; 28] = [
 /// boots, or for its prolog.
 pub const CONNECT_S: u64 = 180;
 
-/// Changes the environment of `srun`, the command: that of mpiexec is the job's.
-pub fn adapt(srun: &mut Command) {
+/// The name of a variable of Slurm for the component with this number.
+pub fn of_component(name: &str, group: usize) -> String {
+    format!("{name}_HET_GROUP_{group}")
+}
+
+/// Changes the environment of `srun`, the command: that of mpiexec is the job's. A heterogeneous job has its variables
+/// for each of its components too, whose number is `components`.
+pub fn adapt(srun: &mut Command, components: usize) {
     for name in OF_THE_JOB {
         srun.env_remove(name);
+        for group in 0..components {
+            srun.env_remove(of_component(name, group));
+        }
     }
     srun.env(OVERLAP, "1");
 }
 
-/// The words that precede the command for the host `name`, behind all options.
-pub fn last_words(name: &str) -> [String; 3] {
-    [format!("--nodelist={name}"), "/bin/sh".into(), "-c".into()]
+/// The words that precede the command for the host `name`, behind all options. `components` are the names of the hosts
+/// of each component of a heterogeneous job.
+pub fn last_words(name: &str, components: &[Vec<String>]) -> Vec<String> {
+    let group = components.iter().position(|hosts| hosts.iter().any(|host| own_host::is_same(host, name)));
+    let group = group.map(|group| format!("--het-group={group}"));
+    group.into_iter().chain([format!("--nodelist={name}"), "/bin/sh".into(), "-c".into()]).collect()
 }
 
 /// A command of sh that gives `agent` a pipe for its output, passes on what it writes, and ends with its code. Slurm
@@ -74,6 +88,22 @@ mod tests {
     use super::*;
     use std::io::Write;
     use std::process::Stdio;
+
+    #[test]
+    fn a_step_names_the_component_of_its_host() {
+        let components = [vec!["a".to_owned()], vec!["b".to_owned(), "c".to_owned()]];
+        let words = |name| last_words(name, &components).join(" ");
+        assert_eq!(words("a"), "--het-group=0 --nodelist=a /bin/sh -c");
+        assert_eq!(words("c.d"), "--het-group=1 --nodelist=c.d /bin/sh -c");
+        assert_eq!(words("e"), "--nodelist=e /bin/sh -c", "a host of no component");
+        assert_eq!(last_words("a", &[]).len(), 3);
+        let mut srun = Command::new("srun");
+        adapt(&mut srun, 2);
+        let removed: Vec<_> = srun.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
+        for name in ["SLURM_CPUS_PER_TASK", "SLURM_CPUS_PER_TASK_HET_GROUP_0", "SLURM_CPUS_PER_TASK_HET_GROUP_1"] {
+            assert!(removed.iter().any(|other| *other == name), "{name}");
+        }
+    }
 
     #[test]
     fn the_output_of_an_agent_of_slurm_is_passed_on_with_its_code() {
