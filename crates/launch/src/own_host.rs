@@ -1,8 +1,8 @@
 //! The names by which users, files and resource managers call the host on which mpiexec runs: a rank there needs no
 //! remote shell.
 //!
-//! Nothing here asks a name server: a name may be slow to resolve, or lead to a virtual address. Used by `hosts`, `srun`
-//! and `allocation`.
+//! Nothing here asks a name server: a name may be slow to resolve, or lead to a virtual address. Used by `hosts`,
+//! `srun` and `allocation`.
 
 use hawser_os::host;
 use std::sync::OnceLock;

@@ -4,7 +4,7 @@
 //! The launcher has opened a connection to its server and named it by PMI_FD. Version 1 is asked for first, because all
 //! known servers have it, unless the user wants 2 (HAWSER_PMI); then version 2 if the server refuses 1. No process is
 //! started, and every wait for a reply has a limit. Used by `launcher_server` and `agent_connection`; uses `pmi1`,
-//! `pmi2`, `connection`, `variables`.
+//! `pmi2`, `connection`, `split_step`, `variables`.
 
 mod connection;
 mod errors;
@@ -14,6 +14,7 @@ pub mod message;
 pub mod node_map;
 mod pmi1;
 mod pmi2;
+pub mod split_step;
 mod variables;
 
 pub use errors::late;
@@ -40,6 +41,7 @@ pub fn open(
     first: Version,
     environment: impl Fn(&str) -> Option<String>,
 ) -> Result<Box<dyn LauncherServer>> {
+    split_step::refuse(&environment)?;
     let PmiPlace { fd, rank, size } = place;
     let mut connection = Connection::open(fd)?;
     let (version, subversion) = if first == Version::One { ("1", "1") } else { ("2", "0") };
