@@ -1,8 +1,9 @@
 """Programs on Hawser that Slurm starts (Debian's, with daemons of this test's own): by its plugins pmi2 and pmix, by sbatch,
-as arrays and as several programs; jobs that are cancelled, and ranks that are killed."""
+as arrays, as several programs and as components of heterogeneous jobs; jobs that are cancelled, and ranks that are killed."""
 
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -34,7 +35,7 @@ SwitchType=switch/none
 JobAcctGatherType=jobacct_gather/none
 ReturnToService=2
 KillWait=2
-SchedulerParameters=sched_interval=1
+SchedulerParameters=sched_interval=1,bf_interval=1
 SelectType=select/linear
 SlurmdParameters=config_overrides
 {nodes}
@@ -64,6 +65,17 @@ def configured(folder, addresses, controller_port, node_port):
     return {"SLURM_CONF": str(config), "LD_LIBRARY_PATH": f"{libraries}:{libraries / 'slurm-wlm'}"}
 
 
+def overlay(folder):
+    """The words that mount Slurm's libraries into the system's folder, where the plugin pmix loads libpmix.so from: a name
+    that Debian has for developers alone."""
+    libraries = next(SLURM.glob("usr/lib/*/slurm-wlm")).parent
+    names = folder / "names/pmix2/lib"
+    names.mkdir(parents=True)
+    (names / "libpmix.so").symlink_to("libpmix.so.2")
+    place = f"/usr/lib/{libraries.name}"
+    return ["mount", "-t", "overlay", "-o", f"lowerdir={names.parent.parent}:{libraries}:{place}", "overlay", place]
+
+
 class Slurm:
     """A cluster of this host alone."""
 
@@ -71,19 +83,12 @@ class Slurm:
         self.folder = folder
         host = socket.gethostname().split(".")[0]
         self.env = configured(folder, {host: "127.0.0.1"}, free_port(), free_port())
-        libraries = next(SLURM.glob("usr/lib/*/slurm-wlm")).parent
-        self.enter = self.mounts(libraries)
+        self.enter = self.mounts()
         self.daemons = [self.daemon("slurmctld-wlm", "-D"), self.daemon("slurmd-wlm", "-D", "-d", STEPD)]
 
-    def mounts(self, libraries):
-        """The words that start a program where the libraries lie in the system's folder too, without a change of that: the
-        plugin pmix loads libpmix.so from there, a name that Debian has for developers alone."""
-        names = self.folder / "names/pmix2/lib"
-        names.mkdir(parents=True)
-        (names / "libpmix.so").symlink_to("libpmix.so.2")
-        place = f"/usr/lib/{libraries.name}"
-        lower = f"{names.parent.parent}:{libraries}:{place}"
-        script = f"mount -t overlay -o lowerdir={lower} overlay {place} && echo yes && exec sleep 1000000"
+    def mounts(self):
+        """The words that start a program where the plugin pmix finds its library, without a change of the system's folder."""
+        script = f"{shlex.join(overlay(self.folder))} && echo yes && exec sleep 1000000"
         self.holder = subprocess.Popen(["unshare", "--mount", "sh", "-c", script], stdout=subprocess.PIPE, text=True)
         self.has_pmix = self.holder.stdout.readline() == "yes\n"
         return ["nsenter", "--target", str(self.holder.pid), "--mount"] if self.has_pmix else []
@@ -308,8 +313,9 @@ def names(folder, env):
     """A folder with Slurm's commands under their names and with their libraries, as a system has them."""
     tools = folder / "tools"
     tools.mkdir()
+    libraries = f'export LD_LIBRARY_PATH="{env["LD_LIBRARY_PATH"]}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
     for name in ("srun", "salloc"):
-        (tools / name).write_text(f'#!/bin/sh\nexport LD_LIBRARY_PATH="{env["LD_LIBRARY_PATH"]}"\nexec {SLURM}/usr/bin/{name} "$@"\n')
+        (tools / name).write_text(f'#!/bin/sh\n{libraries}\nexec {SLURM}/usr/bin/{name} "$@"\n')
         (tools / name).chmod(0o755)
     return tools
 
@@ -341,5 +347,129 @@ def in_allocation(run, lab, env, build):
         time.sleep(3)
         out, err = job.communicate(timeout=60)
     assert job.returncode == 0 and len(out) == 4 * 30_000_000 and not out.strip(b"\0"), (job.returncode, len(out), err)
-    wait_for(lambda: run("squeue", "-h").stdout == "")
-    assert not [words for host in lab.hosts for words in host.processes().values() if "slurm" not in words[0]]
+    nothing_runs(run, lab)
+
+
+def nothing_runs(run, lab):
+    """No job is left, nor a process of one."""
+    assert wait_for(lambda: run("squeue", "-h").stdout == ""), run("squeue")
+    assert wait_for(lambda: not others(lab), 5), others(lab)
+
+
+def others(lab):
+    return [words for host in lab.hosts for words in host.processes().values() if "slurm" not in words[0]]
+
+
+def prepared_for_pmix(lab, folder):
+    """Lets the plugin pmix find its library on each host, and make folders there: those of a step have the same names on all
+    hosts. Returns whether that is permitted."""
+    mount, place = overlay(folder), folder / "pmix"
+    place.mkdir()
+    for host in lab.hosts:
+        if host.run(mount).returncode != 0:
+            return False
+        own = folder / f"pmix.{host.name}"
+        own.mkdir()
+        host.run(["mount", "--bind", own, place], check=True)
+    (folder / "mpi.conf").write_text(f"PMIxCliTmpDirBase={place}\n")
+    return True
+
+
+@pytest.fixture
+def two(make, session, tmp_path):
+    """A cluster of two hosts: the lab, the variables for programs on Hawser, the function that runs a command of Slurm, and
+    whether there is the plugin pmix."""
+    check_installed()
+    lab = make(hosts=2)
+    has_pmix = prepared_for_pmix(lab, tmp_path)
+    with two_hosts(lab, tmp_path) as (env, run):
+        env["PATH"] = f"{names(tmp_path, env)}:{lab.environment['PATH']}"
+        yield lab, with_library(session, env), run, has_pmix
+
+
+@pytest.fixture(params=["pmi2", "pmix"])
+def plugin(request, two):
+    if request.param == "pmix" and not two[-1]:
+        pytest.skip("not tested, the plugin pmix needs a mount of an overlay")
+    return request.param
+
+
+def test_components_of_a_heterogeneous_job_are_one_world(two, plugin, build):
+    """Slurm gives all components of a step one world, and so do we."""
+    lab, env, run, _ = two
+    hello, ending, srun = build("hello.c"), build("ending.c"), ["srun", f"--mpi={plugin}"]
+    done = run(*srun, "-n", "1", hello, "say", ":", "-n", "2", hello, "say", env=env)
+    assert done.returncode == 0 and ranks(done.stdout) == ["0 of 3", "1 of 3", "2 of 3"], done
+    job = ["salloc", "-n", "2", ":", "-n", "3"]
+    for version in ("1", "2"):
+        done = run(*job, *srun, "--het-group=0,1", hello, "say", env=env | {"HAWSER_PMI": version})
+        assert done.returncode == 0 and ranks(done.stdout) == [f"{rank} of 5" for rank in range(5)], done
+    done = run(*job, *srun, "--het-group=1", hello, "say", env=env)
+    assert done.returncode == 0 and ranks(done.stdout) == ["0 of 3", "1 of 3", "2 of 3"], done
+    done = run(*job, *srun, "--het-group=0,1", *mpi4pys_own("comm"), env=env)
+    assert done.returncode == 0 and done.stdout.count('{"ran"') == 5, done
+    done = run(*job, *srun, "--het-group=0,1", ending, "abort", "barrier", env=env)
+    assert done.returncode != 0 and done.stderr.count("aborts with code 5") == 1, done
+    done = run(*job, *srun, "--het-group=0,1", ending, "kill", "barrier", env=env)
+    assert done.returncode != 0 and done.stderr.count("has ended without calling MPI_Finalize") <= 1, done
+    done = run(*job, "srun", "--mpi=none", "--het-group=0,1", hello, env=env)
+    assert done.returncode != 0 and "SLURM_STEP_NUM_TASKS=5" in done.stderr and "srun --mpi=pmi2" in done.stderr, done
+    nothing_runs(run, lab)
+
+
+def test_components_of_a_step_within_one_job(two, plugin, build):
+    """By pmi2 they do not reach each other, in whatever library of MPI: that is refused at once."""
+    lab, env, run, _ = two
+    hello = build("hello.c")
+    step = ["salloc", "-N", "2", "srun", f"--mpi={plugin}", "-n", "1", hello, "say", ":", "-n", "2", hello, "say"]
+    begin = time.monotonic()
+    done = run(*step, env=env)
+    if plugin == "pmix":
+        assert done.returncode == 0 and ranks(done.stdout) == ["0 of 3", "1 of 3", "2 of 3"], done
+    else:
+        assert done.returncode != 0 and "several components within one job" in done.stderr, done
+        assert "--mpi=pmix" in done.stderr and time.monotonic() - begin < 30, done
+        done = run(*step, env=env | {"HAWSER_PMI": "1", "HAWSER_RENDEZVOUS_S": "2"})
+        assert done.returncode != 0 and "not all 3 processes" in done.stderr, done
+    nothing_runs(run, lab)
+
+
+def test_mpiexec_in_a_heterogeneous_job(two, build):
+    """Our mpiexec has the hosts of all components, and the step of an agent is in the component of its host."""
+    lab, env, run, _ = two
+
+    def mpiexec(*more, **options):
+        return run("salloc", "-n", "1", "-c", "2", ":", "-n", "2", "mpiexec", *more, env=env, **options)
+    done = mpiexec("-v", build("hello.c"), "say")
+    assert done.returncode == 0 and ranks(done.stdout) == ["0 of 3", "1 of 3", "2 of 3"], done
+    assert "the hosts are those of SLURM_HET_SIZE" in done.stderr and " --het-group=1 --nodelist=node1 " in done.stderr, done
+    done = mpiexec("-n", "12", "sh", "-c", "hostname; nproc")
+    # Two processors a task of the first component, and all processors of the machine for the ranks of each host.
+    expected = [str(os.cpu_count())] * 12 + ["node0"] * 4 + ["node1"] * 8
+    assert done.returncode == 0 and sorted(done.stdout.split()) == expected, done
+    done = mpiexec("-n", "13", "true")
+    assert done.returncode != 0 and "13 ranks are more than the 12 slots of this allocation" in done.stderr, done
+    assert mpiexec("-oversubscribe", "-n", "13", "true").returncode == 0
+    # Rank 1 is in the second component, and the others wait for it in both.
+    done = mpiexec(build("ending.c"), "kill", "barrier")
+    assert done.returncode != 0 and done.stderr.count("was killed") == 1, done
+    done = mpiexec("-s", "2", "cat", input="through\n")
+    assert done.returncode == 0 and done.stdout == "through\n", done
+    nothing_runs(run, lab)
+
+
+def test_a_batch_script_of_two_components(two, build, tmp_path):
+    lab, env, run, _ = two
+    script, out = tmp_path / "script", tmp_path / "out"
+    head = "#!/bin/sh\n#SBATCH -n 2\n#SBATCH hetjob\n#SBATCH --ntasks-per-node=2\n"
+    script.write_text(f"{head}mpiexec {build('hello.c')} say\nsrun --het-group=1 -n 1 mpiexec hostname\n")
+    done = run("sbatch", "--wait", "-o", out, script, env=env)
+    assert done.returncode == 0 and ranks(out.read_text()) == [f"{rank} of 4" for rank in range(4)], (done, out.read_text())
+    assert out.read_text().splitlines()[-1] == "node1", out.read_text()
+    # scancel ends all components.
+    script.write_text(f"{head}exec mpiexec {build('endless.c')}\n")
+    out.unlink()
+    number = run("sbatch", "--parsable", "-o", out, script, env=env).stdout.strip()
+    assert wait_for(lambda: out.exists() and "all are there" in out.read_text()), run("squeue")
+    assert run("scancel", number).returncode == 0
+    nothing_runs(run, lab)
