@@ -13,7 +13,7 @@ endif
 export RUST
 export PATH := $(if $(RUST),$(RUST)/bin:)$(HOME)/.cargo/bin:$(PATH)
 # The libraries and tools that are installed, and nothing else.
-PACKAGES := -p hawser-abi-std -p hawser-abi-mpich -p hawser-launch -p hawser-bench
+PACKAGES := --lib --bin mpiexec --bin hawser-info --bin hawser-bench -p hawser-abi-std -p hawser-abi-mpich -p hawser-launch -p hawser-bench
 
 # The names of the test programs of the crates that a pattern matches.
 tests = $(sort $(basename $(notdir $(wildcard crates/$(1)/tests/*.rs) $(patsubst %/main.rs,%.rs,\
@@ -22,8 +22,8 @@ tests = $(sort $(basename $(notdir $(wildcard crates/$(1)/tests/*.rs) $(patsubst
 # fewer features.
 run_tests = $(CARGO) test --workspace --no-fail-fast $(addprefix --test ,$(1))
 
-.PHONY: all setup setup-build setup-demo build stage install portable wheel deb dist demo lab test tidy loom sim e2e e2e-tools
-.PHONY: check-long bench measure drawing machines fmt lint clean
+.PHONY: all setup setup-build setup-demo build stage install portable wheel deb dist demo demo-fetch demo-stage lab test
+.PHONY: tidy loom sim e2e e2e-tools check-long bench measure drawing machines fmt lint clean
 .PHONY: unit unit-devices unit-protocol unit-programs unit-abis unit-libraries unit-documents
 
 all: build
@@ -60,7 +60,6 @@ wheel: $(if $(GLIBC),portable,setup-demo stage)
 	packaging/wheel.sh $(if $(GLIBC),$(BUILD)/portable,$(STAGE)) $(BUILD)/dist
 
 # Debian packages, in build/dist.
-
 deb: stage
 	packaging/deb.sh $(STAGE) $(BUILD)/dist
 
@@ -68,8 +67,19 @@ deb: stage
 dist: setup-build
 	packaging/dist.sh $(BUILD)/dist
 
-demo: setup-demo stage
-	scripts/demo.sh $(STAGE)
+# The demonstration builds and installs what it runs, and no more; its programs are fetched beside.
+demo: setup-demo
+	$(MAKE) --jobs 2 demo-fetch demo-stage
+	scripts/demo.sh $(BUILD)/demo
+
+demo-fetch: setup-demo
+	scripts/demo-fetch.sh
+
+demo-stage: setup-demo
+	$(CARGO) build --release --lib --bin mpiexec --bin hawser-bench -p hawser-abi-mpich -p hawser-launch -p hawser-bench
+	scripts/bench-workers.sh $(TARGET)/release mpich
+	@rm -rf $(BUILD)/demo
+	packaging/install.sh $(TARGET)/release $(BUILD)/demo lib-mpich include wrappers tools man
 
 # Jobs on four hosts, in network namespaces of this machine (docs/lab.md).
 lab: setup stage

@@ -2,8 +2,8 @@
 # Lays out an installation: packaging/install.sh ARTEFACTS PREFIX [PART...]
 #
 # ARTEFACTS is the folder with what cargo built (target/release), PREFIX where it goes; DESTDIR, if set, is put
-# before PREFIX. Parts: lib include wrappers tools man; all of them without PART. Nothing is built here.
-# Called by `make install` and by the end-to-end test.
+# before PREFIX. Parts: lib-std lib-mpich include wrappers info tools man; all of them without PART. Nothing is built
+# here. Called by `make install`, by the demonstration and by the end-to-end test.
 set -eu
 
 [ $# -ge 2 ] || { sed -n '2,5s/^# //p' "$0" >&2; exit 2; }
@@ -12,7 +12,7 @@ root=$(dirname "$here")
 artefacts=$1
 prefix=${DESTDIR:-}$2
 shift 2
-[ $# -gt 0 ] || set -- lib include wrappers tools man
+[ $# -gt 0 ] || set -- lib-std lib-mpich include wrappers info tools man
 
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/Cargo.toml" | head -n 1)
 
@@ -34,14 +34,17 @@ link() { # TARGET NAME, beside each other
 
 for part; do
     case $part in
-    lib)
+    lib-std)
         put 755 "$artefacts/libmpi_abi.so" "$prefix/lib/libmpi_abi.so.1"
         link libmpi_abi.so.1 "$prefix/lib/libmpi_abi.so"
         link libmpi_abi.so.1 "$prefix/lib/libmpi_abi.so.0" # what programs built before the ABI was final ask for
+        put 644 "$here/pkgconfig/mpi_abi.pc" "$prefix/lib/pkgconfig/mpi_abi.pc"
+        ;;
+    lib-mpich)
         put 755 "$artefacts/libmpi.so" "$prefix/lib/libmpi.so.12"
         link libmpi.so.12 "$prefix/lib/libmpi.so"
         link libmpi.so.12 "$prefix/lib/libmpich.so.12" # what Debian's MPICH programs ask for
-        for pc in mpi mpich mpi_abi; do
+        for pc in mpi mpich; do
             put 644 "$here/pkgconfig/$pc.pc" "$prefix/lib/pkgconfig/$pc.pc"
         done
         ;;
@@ -57,10 +60,11 @@ for part; do
             link mpicc "$prefix/bin/$name"
         done
         ;;
+    info)
+        put 755 "$artefacts/hawser-info" "$prefix/bin/hawser-info"
+        ;;
     tools)
-        for tool in mpiexec hawser-info; do
-            put 755 "$artefacts/$tool" "$prefix/bin/$tool"
-        done
+        put 755 "$artefacts/mpiexec" "$prefix/bin/mpiexec"
         [ ! -f "$artefacts/hawser-bench" ] || put 755 "$artefacts/hawser-bench" "$prefix/bin/hawser-bench"
         for abi in mpich std; do
             [ ! -f "$artefacts/bench-$abi" ] || put 755 "$artefacts/bench-$abi" "$prefix/libexec/hawser/bench-$abi"

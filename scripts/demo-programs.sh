@@ -1,10 +1,8 @@
-# demo-programs.sh: what demo.sh and demo-lab.sh run, sourced by both with PREFIX as $1 and root set.
-# Intel's IMB binaries come from the PyPI package impi-rt (nothing else of it is used), mpi4py from its wheel.
+# demo-programs.sh: where demo.sh and demo-lab.sh find what they run, sourced by both with PREFIX as $1 and root set.
 prefix=$(cd "$1" && pwd)
+"$root/scripts/demo-fetch.sh"
 imb=$root/build/imb
 python=$root/build/mpi4py
-"$root/scripts/venv.sh" "$imb" impi-rt
-"$root/scripts/venv.sh" "$python" mpi4py
 PATH=$prefix/bin:$PATH
 export PATH
 

@@ -18,4 +18,4 @@ say "A Python program under the mpi4py wheel: 4 ranks"
 mpiexec -n 4 "$python/bin/python" "$root/scripts/demo.py"
 
 say "Hawser beside the raw layers: a report (docs/graphs.md says how to read it)"
-hawser-bench run --perturbation 0 --rounds 5 --ms 5 --pattern pingpong,stream --out "$root/build/report"
+hawser-bench run --perturbation 0 --rounds 3 --ms 5 --pattern pingpong,stream --out "$root/build/report"

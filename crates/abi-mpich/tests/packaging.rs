@@ -14,7 +14,7 @@ fn installed(dir: &Scratch) -> PathBuf {
     build("hawser-abi-std", "libmpi_abi.so");
     let prefix = dir.0.join("the prefix");
     let mut sh = Command::new(root().join("packaging/install.sh"));
-    run(sh.arg(artefacts).arg(&prefix).args(["lib", "include", "wrappers", "man"]));
+    run(sh.arg(artefacts).arg(&prefix).args(["lib-std", "lib-mpich", "include", "wrappers", "man"]));
     prefix
 }
 

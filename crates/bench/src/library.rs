@@ -186,15 +186,13 @@ fn launcher_family(prefix: &Path) -> Result<LauncherFamily, LibraryError> {
     if !launcher.exists() {
         return Err(LibraryError::NoLauncher { launcher });
     }
-    if prefix.join("bin/hawser-info").exists() {
-        return Ok(LauncherFamily::Hawser);
-    }
     let output = Command::new(&launcher)
         .arg("--version")
         .output()
         .map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     let output = output.unwrap_or_else(|error| error.to_string());
     let families = [
+        ("(Hawser)", LauncherFamily::Hawser),
         ("Intel(R) MPI", LauncherFamily::IntelMpi),
         ("Open MPI", LauncherFamily::OpenMpi),
         ("HYDRA", LauncherFamily::Mpich),

@@ -23,7 +23,7 @@ use std::time::Duration;
 #[derive(Parser, Debug)]
 #[command(
     name = "mpiexec",
-    version,
+    version = concat!("(Hawser) ", env!("CARGO_PKG_VERSION")),
     about = "Starts the ranks of an MPI program under Hawser",
     override_usage = "mpiexec [OPTIONS] PROGRAM [ARGS] [: [OPTIONS] PROGRAM [ARGS]]...",
     after_help = "Long options may have one dash. Exit codes: the first failing rank's; 128 + N after signal N; 124 after \
