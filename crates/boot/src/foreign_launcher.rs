@@ -35,7 +35,7 @@ const LAUNCHERS: [ForeignLauncher; 10] = [
         instead: "srun --mpi=pmi2, srun --mpi=pmix or ",
         ..launcher("SLURM_STEP_NUM_TASKS", "", "Slurm's srun")
     },
-    launcher("FLUX_JOB_SIZE", "FLUX_TASK_RANK", "Flux"),
+    ForeignLauncher { instead: "flux run -o pmi=simple or ", ..launcher("FLUX_JOB_SIZE", "FLUX_TASK_RANK", "Flux") },
     launcher("JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_RANK", "IBM's jsrun"),
     launcher("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "MVAPICH's mpirun_rsh"),
     ForeignLauncher {
@@ -117,6 +117,7 @@ mod tests {
                 "{text}"
             );
             assert_eq!(text.contains("srun --mpi=pmi2"), variable.starts_with("SLURM"), "{text}");
+            assert_eq!(text.contains("flux run -o pmi=simple"), variable.starts_with("FLUX"), "{text}");
             assert!(text.contains("mpiexec") && text.contains(&format!("unset {variable}")) && !text.contains('\n'));
         }
     }
