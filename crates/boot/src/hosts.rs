@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The variables by which resource managers name the hosts of an allocation (`launch::allocation`).
-pub const ALLOCATION_VARIABLES: [&str; 7] = [
+pub const ALLOCATION_VARIABLES: [&str; 8] = [
+    "FLUX_URI",
     "SLURM_JOB_NODELIST",
     "SLURM_NODELIST",
     "SLURM_HET_SIZE",

@@ -1,14 +1,14 @@
 //! The hosts and slots that a resource manager has allocated to the job in which mpiexec runs.
 //!
-//! Slurm, PBS, LSF and Grid Engine name them in variables, or in files that variables name. The module starts nothing
-//! and resolves no name. Used by `args` where neither the command line nor a variable of another launcher
+//! Slurm, PBS, LSF and Grid Engine name them in variables, or in files that variables name; Flux is asked (`flux`). The
+//! module resolves no name. Used by `args` where neither the command line nor a variable of another launcher
 //! (`foreign_variables`) names hosts.
 
 use crate::foreign_variables::{Environment, NamedHosts};
 use crate::host_list::{HOSTS_MAX, expanded};
 use crate::hosts::{self, HostEntry};
-use crate::own_host;
 use crate::srun::of_component;
+use crate::{flux, own_host};
 use hawser_boot::protocol::RANK_VARIABLE;
 use std::fs;
 
@@ -22,8 +22,10 @@ const INTERACTIVE_STEP: &str = "4294967290";
 /// A resource manager: its variable, and the function that makes hosts of the variable's value.
 type Manager = (&'static str, fn(&str, Environment) -> Result<Vec<HostEntry>, String>);
 
-/// The first manager whose variable is set counts. LSF sets both of its variables; the file has no limit of length.
-const MANAGERS: [Manager; 6] = [
+/// The first manager whose variable is set counts: Flux may run in an allocation of another one. LSF sets both of its
+/// variables; the file has no limit of length.
+const MANAGERS: [Manager; 7] = [
+    (flux::VARIABLE, |_, environment| flux::hosts(environment)),
     (SLURM_COMPONENTS, slurm_components),
     (SLURM, slurm),
     ("PBS_NODEFILE", |file, _| repeated(&read(file)?)),
@@ -41,7 +43,8 @@ const MANAGERS: [Manager; 6] = [
 /// one of several tasks of a step, each of which starts a job of its own. The error is one line for the user.
 pub fn hosts(environment: Environment) -> Result<Option<NamedHosts>, String> {
     let number = |name| environment(name).and_then(|value| value.trim().parse::<u32>().ok()).unwrap_or(0);
-    if environment(RANK_VARIABLE).is_some() || number("SLURM_STEP_NUM_TASKS") > 1 {
+    let of_flux = flux::is_one_of_several(environment);
+    if environment(RANK_VARIABLE).is_some() || of_flux.unwrap_or_else(|| number("SLURM_STEP_NUM_TASKS") > 1) {
         return Ok(None);
     }
     for (name, hosts) in MANAGERS {
@@ -109,7 +112,7 @@ fn counted<'a>(mut pairs: impl Iterator<Item = &'a [&'a str]>) -> Result<Vec<Hos
 }
 
 /// Makes an entry. The name is checked, because it becomes a word of the remote shell.
-fn entry(name: &str, slots: u32, max: u32) -> Result<HostEntry, String> {
+pub fn entry(name: &str, slots: u32, max: u32) -> Result<HostEntry, String> {
     let wrong = || format!("{name:?} is not the name of a host");
     let mut checked = hosts::list(name).map_err(|_| wrong())?;
     let host = checked.pop().filter(|host| host.name == name && checked.is_empty()).ok_or_else(wrong)?;

@@ -6,6 +6,7 @@
 use crate::allocation;
 use crate::args_file;
 use crate::binding::{self, Binding};
+use crate::flux;
 use crate::foreign_variables::{self, Environment, NamedHosts};
 use crate::hosts::{self, HostEntry, Launcher, LauncherKind};
 use crate::pattern::{OutputOptions, OutputPattern};
@@ -117,8 +118,8 @@ struct RawOptions {
     /// Read the hosts from a file, one per line: HOST[:N] or HOST slots=N max_slots=N
     #[arg(short = 'f', long = "hostfile", aliases = ["machinefile", "default-hostfile"], value_name = "FILE")]
     host_file: Option<PathBuf>,
-    /// Program that starts the agents on other hosts: ssh (the default), rsh or slurm (srun); with fork all ranks run on
-    /// this host
+    /// Program that starts the agents on other hosts: ssh (the default), rsh, slurm (srun) or flux (flux exec); with
+    /// fork all ranks run on this host
     #[arg(long = "launcher", alias = "bootstrap", value_name = "WHICH")]
     launcher: Option<String>,
     /// The remote shell to use, with its options
@@ -317,6 +318,7 @@ pub fn parse(arguments: &[OsString], environment: Environment) -> Result<JobOpti
             // An error counts where the hosts are those of the job (`allocation::hosts`).
             options.launcher.components = allocation::components(environment).unwrap_or_default();
         }
+        find_brokers(&mut options).map_err(NothingToRun::UsageError)?;
         if variable.is_some_and(allocation::is_of_manager) {
             if options.apps.is_empty() {
                 // `--info` alone is about this host, unless others are named.
@@ -613,8 +615,9 @@ fn take_output(value: &str, outputs: &mut OutputOptions) -> Result<(), NothingTo
 
 fn take_launcher(raw: &RawOptions, launcher: &mut Launcher) -> Result<(), NothingToRun> {
     if let Some(name) = &raw.launcher {
-        let wrong =
-            || NothingToRun::UsageError(format!("--launcher {name} is not supported; ssh, rsh, slurm and fork are"));
+        let wrong = || {
+            NothingToRun::UsageError(format!("--launcher {name} is not supported; ssh, rsh, slurm, flux and fork are"))
+        };
         launcher.kind = LauncherKind::parse(name).ok_or_else(wrong)?;
     }
     if let Some(exec) = &raw.launcher_exec {
@@ -624,6 +627,15 @@ fn take_launcher(raw: &RawOptions, launcher: &mut Launcher) -> Result<(), Nothin
         launcher.exec = Some(exec.clone());
     }
     launcher.prefix = raw.installed.clone().or(launcher.prefix.take());
+    Ok(())
+}
+
+/// Completes a launcher that must know the brokers of the hosts.
+fn find_brokers(options: &mut JobOptions) -> Result<(), String> {
+    if options.launcher.kind == LauncherKind::Flux && !options.apps.is_empty() {
+        let hosts = options.hosts.iter().chain(options.apps.iter().flat_map(|app| &app.hosts));
+        options.launcher.broker_ranks = flux::ranks(hosts.map(|host| host.name.as_str()))?;
+    }
     Ok(())
 }
 

@@ -175,7 +175,7 @@ fn the_remote_shell_is_chosen_in_both_launchers_ways() {
     }
     assert_eq!(parsed("-launcher fork ./a").launcher.kind, LauncherKind::Fork);
     assert_eq!(parsed("-bootstrap slurm ./a").launcher.kind, LauncherKind::Slurm);
-    assert!(refused("-launcher ll ./a").contains("ssh, rsh, slurm and fork"));
+    assert!(refused("-launcher ll ./a").contains("ssh, rsh, slurm, flux and fork"));
 }
 
 #[test]

@@ -5,8 +5,8 @@
 //! one of them that its job is written for. Nothing here reads a variable of a resource manager, nor resolves a name.
 //! Used by `args`.
 
-use crate::allocation;
 use crate::hosts::{self, HostEntry, Launcher, LauncherKind};
+use crate::{allocation, flux};
 use std::path::Path;
 
 /// The variables for each purpose: Hydra's, those of Intel MPI, those of Open MPI up to version 4 and from version 5
@@ -56,8 +56,8 @@ pub fn hosts(environment: Environment) -> Result<Option<NamedHosts>, String> {
 }
 
 /// Completes `launcher`: its remote shell, unless the command line has named one (`is_named`), and the arguments of the
-/// shell. In an allocation of Slurm, Slurm starts the agents if no variable names another shell. It is an error, one
-/// line for the user, if a variable names a kind that there is not and the hosts are those of a variable
+/// shell. In an allocation of Slurm or Flux, the manager starts the agents if no variable names another shell. It is an
+/// error, one line for the user, if a variable names a kind that there is not and the hosts are those of a variable
 /// (`hosts_variable`): where the user names hosts, a kind that a site sets for another launcher does not count, nor do
 /// the command and the arguments that belong to it.
 pub fn complete(
@@ -75,30 +75,32 @@ pub fn complete(
         return match hosts_variable {
             None => Ok(()),
             Some(_) => Err(format!(
-                "{name}={text} is not supported, ssh, rsh, slurm and fork are; unset {name}, or name a remote shell by \
-                 --launcher or --launcher-exec"
+                "{name}={text} is not supported, ssh, rsh, slurm, flux and fork are; unset {name}, or name a remote \
+                 shell by --launcher or --launcher-exec"
             )),
         };
     }
     // Hydra's command and arguments are those of Hydra's kind, and Open MPI's are of a remote shell.
-    let is_hydra_for_srun = kind == Some(LauncherKind::Slurm);
-    let fitting = |is_srun: bool, names: &[&'static str]| {
-        let is_fitting = |name: &&&str| if name.contains("_MCA_") { !is_srun } else { is_hydra_for_srun == is_srun };
+    let is_hydra_for_manager = kind.is_some_and(|kind| kind.command_of_manager().is_some());
+    let fitting = |is_manager: bool, names: &[&'static str]| {
+        let is_fitting =
+            |name: &&&str| if name.contains("_MCA_") { !is_manager } else { is_hydra_for_manager == is_manager };
         first(environment, &names.iter().filter(is_fitting).copied().collect::<Vec<_>>()).map(|(_, value)| value)
     };
     if !is_named {
-        let by_srun = fitting(true, &COMMANDS).and_then(|commands| command(&commands));
+        let by_manager = fitting(true, &COMMANDS).and_then(|commands| command(&commands));
         let by_shell = fitting(false, &COMMANDS).and_then(|commands| command(&commands));
-        let is_slurms = hosts_variable.is_some_and(allocation::is_of_slurm) && kind.is_none() && by_shell.is_none();
-        let is_there = by_srun.is_some() || is_installed("srun");
-        launcher.kind = match kind {
-            Some(LauncherKind::Slurm) if !is_there => LauncherKind::Ssh,
-            None if is_slurms && is_there => LauncherKind::Slurm,
-            kind => kind.unwrap_or_default(),
+        let of_allocation = match hosts_variable {
+            Some(variable) if allocation::is_of_slurm(variable) => Some(LauncherKind::Slurm),
+            Some(flux::VARIABLE) => Some(LauncherKind::Flux),
+            _ => None,
         };
-        launcher.exec = if launcher.kind == LauncherKind::Slurm { by_srun } else { by_shell };
+        let wanted = kind.or(of_allocation.filter(|_| by_shell.is_none())).unwrap_or_default();
+        let is_missing = |command| by_manager.is_none() && !is_installed(command);
+        launcher.kind = if wanted.command_of_manager().is_some_and(is_missing) { LauncherKind::Ssh } else { wanted };
+        launcher.exec = if launcher.kind.command_of_manager().is_some() { by_manager } else { by_shell };
     }
-    if let Some(arguments) = fitting(launcher.kind == LauncherKind::Slurm, &ARGUMENTS) {
+    if let Some(arguments) = fitting(launcher.kind.command_of_manager().is_some(), &ARGUMENTS) {
         launcher.arguments = arguments.split_whitespace().map(str::to_owned).collect();
     }
     Ok(())

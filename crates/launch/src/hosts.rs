@@ -4,8 +4,10 @@
 //! the remote shell as they are written: nothing here, and no rank, resolves a name. Used by `args`, by
 //! `job_control::host_jobs`, which makes a job for each host, and by `job_control::host`, which starts its agent.
 
-use crate::{own_host, srun};
+use crate::{flux_exec, own_host, srun};
 pub use hawser_boot::hosts::{ALLOCATION_VARIABLES, HostEntry, list, read};
+use hawser_os::host;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process;
 
@@ -59,6 +61,8 @@ pub struct Launcher {
     pub arguments: Vec<String>,
     /// The names of the hosts of each component of the heterogeneous job of Slurm in which mpiexec runs.
     pub components: Vec<Vec<String>>,
+    /// The rank of the broker of each host, for Flux.
+    pub broker_ranks: Vec<(String, u32)>,
     /// The other hosts' agents are started by workers (`worker`), and by no shell.
     pub has_workers: bool,
     /// The directory in which Hawser is installed on the other hosts, if it is another one than on this host.
@@ -76,6 +80,8 @@ pub enum LauncherKind {
     Rsh,
     /// Slurm starts each agent, as a step of one task on its host.
     Slurm,
+    /// Flux's broker on a host starts the agent there.
+    Flux,
     /// No shell: every agent runs here, whatever its host is called.
     Fork,
 }
@@ -87,7 +93,17 @@ impl LauncherKind {
             "ssh" => Some(LauncherKind::Ssh),
             "rsh" => Some(LauncherKind::Rsh),
             "slurm" => Some(LauncherKind::Slurm),
+            "flux" => Some(LauncherKind::Flux),
             "fork" => Some(LauncherKind::Fork),
+            _ => None,
+        }
+    }
+
+    /// The command of a resource manager that starts the agents; None for remote shells.
+    pub fn command_of_manager(self) -> Option<&'static str> {
+        match self {
+            LauncherKind::Slurm => Some("srun"),
+            LauncherKind::Flux => Some("flux"),
             _ => None,
         }
     }
@@ -102,32 +118,50 @@ impl Launcher {
         if here.contains(&name) || is_own && is_only || self.kind == LauncherKind::Fork {
             return None;
         }
-        if is_own && (self.exec.is_none() || self.kind == LauncherKind::Slurm) {
+        if is_own && (self.exec.is_none() || self.kind.command_of_manager().is_some()) {
             return None;
         }
         let default: &[&str] = match self.kind {
             // A user who would have to enter a password gets an error at once.
             LauncherKind::Ssh => &["ssh", "-x", "-o", "BatchMode=yes"],
             LauncherKind::Slurm => &["srun"],
+            LauncherKind::Flux => &["flux"],
             _ => &["rsh"],
         };
         let mut words = self.exec.as_deref().map_or(default.to_vec(), |exec| exec.split_whitespace().collect());
-        if self.kind == LauncherKind::Slurm {
-            words.extend(srun::OPTIONS);
+        match self.kind {
+            LauncherKind::Slurm => words.extend(srun::OPTIONS),
+            LauncherKind::Flux => words.extend(flux_exec::OPTIONS),
+            _ => {}
         }
         words.extend(self.arguments.iter().map(String::as_str));
         let last = match self.kind {
             LauncherKind::Slurm => srun::last_words(name, &self.components),
+            LauncherKind::Flux => flux_exec::last_words(&self.broker_rank(name)).into(),
             _ => vec![name.into()],
         };
         Some(words.into_iter().map(str::to_owned).chain(last).collect())
     }
 
-    /// Changes the environment of the remote shell where it must differ from mpiexec's.
-    pub fn adapt(&self, command: &mut process::Command) {
-        if self.kind == LauncherKind::Slurm {
-            srun::adapt(command, self.components.len());
+    /// The rank of the broker on a host, as text. A host that has none is refused before (`flux::ranks`).
+    fn broker_rank(&self, name: &str) -> String {
+        let found = self.broker_ranks.iter().find(|(host, _)| host == name);
+        found.map_or_else(|| name.to_owned(), |(_, rank)| rank.to_string())
+    }
+
+    /// The process that runs the words of `shell`: the remote shell itself, or one that starts it.
+    pub fn process(&self, shell: &[String]) -> process::Command {
+        if self.kind == LauncherKind::Flux {
+            let mut command = process::Command::new(host::program());
+            command.arg0("mpiexec").arg(flux_exec::SUBCOMMAND).args(shell);
+            return command;
         }
+        let mut command = process::Command::new(&shell[0]);
+        command.args(&shell[1..]);
+        if self.kind == LauncherKind::Slurm {
+            srun::adapt(&mut command, self.components.len());
+        }
+        command
     }
 
     /// The time limit, in seconds, from starting a remote shell to the agent's first frame.
@@ -140,9 +174,11 @@ impl Launcher {
     pub fn command(&self, subcommand: &str) -> (PathBuf, String) {
         let own = std::env::current_exe().unwrap_or_else(|_| "mpiexec".into());
         let program = self.prefix.as_ref().map_or(own, |prefix| prefix.join("bin/mpiexec"));
-        let agent = format!("{} {subcommand}", quoted(&program.to_string_lossy()));
+        let command_line = |subcommand| format!("{} {subcommand}", quoted(&program.to_string_lossy()));
+        let agent = command_line(subcommand);
         let command = match self.kind {
             LauncherKind::Slurm => srun::through_pipe(&agent),
+            LauncherKind::Flux => flux_exec::through_lines(&agent, &command_line(flux_exec::ENCODER)),
             _ => format!("exec {agent}"),
         };
         (program, command)
@@ -161,7 +197,6 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hawser_os::host;
     use std::path::Path;
 
     fn entry(name: &str, slots: u32) -> HostEntry {
@@ -198,6 +233,10 @@ mod tests {
         assert_eq!((words(&slurm, &own), words(&slurm, "far")), (None, Some(format!("srun {options}"))));
         let srun = Launcher { exec: Some("/opt/srun".into()), ..slurm };
         assert_eq!((words(&srun, &own), words(&srun, "far")), (None, Some(format!("/opt/srun {options}"))));
+        let brokers =
+            Launcher { kind: LauncherKind::Flux, broker_ranks: vec![("far".into(), 3)], ..Launcher::default() };
+        let flux = "flux exec --quiet --dir=/ --rank=3 /bin/sh -c".to_owned();
+        assert_eq!((words(&brokers, &own), words(&brokers, "far")), (None, Some(flux)));
         assert_eq!((words(&exec, "localhost"), words(&exec, &own)), (None, Some(format!("lab-rsh -p 2 {own}"))));
         let parts = Launcher { components: vec![vec![own.clone()], vec!["far".into()]], ..srun };
         assert!(words(&parts, "far").is_some_and(|words| words.contains(" --qos=x --het-group=1 --nodelist=far ")));

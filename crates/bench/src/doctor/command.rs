@@ -24,9 +24,9 @@ pub struct DoctorOptions {
     /// Read the hosts from this file, one per line, in mpiexec's format
     #[arg(short = 'f', long = "hostfile", alias = "machinefile", value_name = "FILE")]
     host_file: Option<PathBuf>,
-    /// Program that starts processes on other hosts, as for mpiexec: ssh (default), rsh or slurm; fork: all run on this
-    /// host
-    #[arg(long, alias = "bootstrap", value_parser = ["ssh", "rsh", "slurm", "fork"])]
+    /// Program that starts processes on other hosts, as for mpiexec: ssh (default), rsh, slurm or flux; fork: all run
+    /// on this host
+    #[arg(long, alias = "bootstrap", value_parser = ["ssh", "rsh", "slurm", "flux", "fork"])]
     launcher: Option<String>,
     /// Remote shell to use, with its options, as for mpiexec
     #[arg(long, alias = "bootstrap-exec", value_name = "COMMAND")]

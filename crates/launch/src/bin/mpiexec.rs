@@ -1,6 +1,6 @@
 //! mpiexec: reads the command line, then runs the job (`job_control`). With certain first arguments it is one of the
-//! processes that mpiexec itself starts: the agent, an agent's supervisor, the heartbeat process, or the relay to a
-//! worker.
+//! processes that mpiexec itself starts: the agent, an agent's supervisor, the heartbeat process, the relay to a
+//! worker, or those between it and an agent that Flux has started.
 #![forbid(unsafe_code)]
 
 use hawser_launch::args::{self, JobOptions, NothingToRun};
@@ -9,7 +9,7 @@ use hawser_launch::params;
 use hawser_launch::worker::listener::{self, NoWorkers, Worker};
 use hawser_launch::worker::token::Token;
 use hawser_launch::worker::{self, relay, worker_host};
-use hawser_launch::{agent, heartbeat, info, job_control};
+use hawser_launch::{agent, flux_exec, heartbeat, info, job_control};
 use hawser_node::profile::{self, ProfileStatus};
 use hawser_node::unknown_variables;
 use std::ffi::OsString;
@@ -67,6 +67,8 @@ fn run_subcommand(subcommand: &str, rest: &[OsString]) -> Option<i32> {
             let (local, connection) = (stdin.as_fd().try_clone_to_owned(), stdout.as_fd().try_clone_to_owned());
             Some(local.and_then(|local| Ok(relay::main(local, connection?))).unwrap_or(EXIT_FAILURE))
         }
+        flux_exec::SUBCOMMAND => Some(flux_exec::main(rest)),
+        flux_exec::ENCODER => Some(flux_exec::encode()),
         heartbeat::SUBCOMMAND => Some(stdin.as_fd().try_clone_to_owned().map_or(EXIT_FAILURE, heartbeat::main)),
         _ => None,
     }

@@ -460,9 +460,8 @@ fn start_remote(name: &str, shell: &[String], launcher: &Launcher, signals: &Sig
     let ((stdin, output), (input, stdout), (errors, stderr)) = (pipe::pipe()?, pipe::pipe()?, pipe::pipe()?);
     pipe::set_nonblocking(errors.as_fd())?;
     let (program, remote_command) = launcher.command(supervisor::SUBCOMMAND);
-    let mut command = Command::new(&shell[0]);
-    command.args(&shell[1..]).arg(&remote_command).stdin(stdin).stdout(stdout).stderr(stderr);
-    launcher.adapt(&mut command);
+    let mut command = launcher.process(shell);
+    command.arg(&remote_command).stdin(stdin).stdout(stdout).stderr(stderr);
     let spawn_options = SpawnOptions { die_with_parent: true, ..spawn_options(signals) };
     let process = spawn::spawn(&mut command, spawn_options).map_err(|error| {
         io::Error::other(format!(
