@@ -74,7 +74,7 @@ class Session:
         self._scratch.cleanup()
 
     def environment(self, env=None):
-        launchers = ("HAWSER_", "PMI_", "PMIX_", "OMPI_", "PRTE_", "SLURM_", "HYDRA_", "I_MPI_", "PBS_", "LSB_", "PE_HOSTFILE")
+        launchers = ("HAWSER_", "PMI_", "PMIX_", "OMPI_", "PRTE_", "SLURM_", "HYDRA_", "I_MPI_", "PBS_", "LSB_", "PE_HOSTFILE", "FLUX_")
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(launchers)}
         path = f"{self.prefix / 'bin'}:{inherited['PATH']}"
         ours = {"PATH": path, MARK: self.mark, "TMPDIR": str(self.tmp), "XDG_CONFIG_HOME": str(self.tmp / "config")}

@@ -312,7 +312,7 @@ def test_a_process_that_hangs_is_one_line_after_its_time(make):
 
 
 @pytest.mark.parametrize("words, cause", [
-    (["--launcher", "nosuch", "a"], "possible values: ssh, rsh, slurm, fork"),
+    (["--launcher", "nosuch", "a"], "possible values: ssh, rsh, slurm, flux, fork"),
     (["a,b;c"], '"b;c" is not a valid host'),
     (["-f", "/nowhere"], "the host file /nowhere cannot be read"),
     (["-f", "/dev/null"], "names no host"),
