@@ -205,6 +205,10 @@ mod tests {
             complete(&with(&of_slurm), &mut launcher, false, None).unwrap();
             let (exec, arguments) = (Some("/opt/srun".to_owned()), vec!["--external-launcher".to_owned()]);
             assert_eq!(launcher, Launcher { kind: LauncherKind::Slurm, exec, arguments, ..Launcher::default() });
+            let of_flux = [(variable, "flux"), (COMMANDS[0], "/opt/flux")];
+            launcher = Launcher::default();
+            complete(&with(&of_flux), &mut launcher, false, None).unwrap();
+            assert_eq!((launcher.kind, launcher.exec.as_deref()), (LauncherKind::Flux, Some("/opt/flux")));
             // They are not those of a shell that the command line names, and Open MPI's are not those of srun.
             launcher = Launcher::default();
             complete(&with(&of_slurm), &mut launcher, true, None).unwrap();
@@ -227,13 +231,15 @@ mod tests {
         }
     }
 
-    /// `srun` is not in PATH where this runs, or it is: only what keeps it out can be tested here.
+    /// `srun` and `flux` are not in PATH where this runs, or they are: only what keeps them out can be tested here.
     #[test]
-    fn hosts_of_slurm_are_reached_by_the_shell_that_a_variable_names() {
+    fn hosts_of_slurm_or_flux_are_reached_by_the_shell_that_a_variable_names() {
         for (set, kind) in [((COMMANDS[0], "rsh"), LauncherKind::Ssh), ((KINDS[0], "rsh"), LauncherKind::Rsh)] {
-            let mut launcher = Launcher::default();
-            complete(&with(&[set]), &mut launcher, false, Some("SLURM_JOB_NODELIST")).unwrap();
-            assert_eq!(launcher.kind, kind);
+            for variable in ["SLURM_JOB_NODELIST", flux::VARIABLE] {
+                let mut launcher = Launcher::default();
+                complete(&with(&[set]), &mut launcher, false, Some(variable)).unwrap();
+                assert_eq!(launcher.kind, kind);
+            }
         }
     }
 }
