@@ -93,6 +93,10 @@ def test_tasks_without_a_server_are_refused(script, build):
     result = script(f'{RUN} -o pmi=off -n2 "$1" say', build("hello.c"))
     assert result.code != 0 and "FLUX_JOB_SIZE=2" in result.err and "flux run -o pmi=simple" in result.err, result
     assert "of" not in result.out, result
+    # Flux passes on at once what it has read: no line is mixed with that of another task.
+    result = script(f'{RUN} -o pmi=off -n16 "$1" say', build("hello.c"))
+    lines = [line for line in result.err.splitlines() if "hawser" in line and not re.match(r"\S+ \S+ \S+ UTC|flux", line)]
+    assert len(lines) == 16 and len(set(lines)) == 1, result
     result = script(f'{RUN} -o pmi=off -n1 "$1" say', build("hello.c"))
     assert result.code == 0 and ranks(result.out) == ["0 of 1"], result
 

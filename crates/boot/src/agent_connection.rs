@@ -58,7 +58,7 @@ pub fn abort_job(code: i32, text: &str) {
     }
     let environment = |variable: &str| std::env::var(variable).ok();
     if let Some(abort) = launcher_server::abort_fn() {
-        eprintln!("hawser: {text}");
+        host::print_error(&format!("hawser: {text}"));
         abort(exit_code(code));
         host::exit_now(exit_code(code))
     }
@@ -307,7 +307,11 @@ impl AgentConnection {
             // The agent ends this process at once. The sleep is bounded in case the agent is stopped or gone.
             host::sleep_ms(2000);
         } else {
-            eprintln!("hawser: rank {} (pid {}) aborts with code {code}: {text}", self.identity.rank, host::pid());
+            host::print_error(&format!(
+                "hawser: rank {} (pid {}) aborts with code {code}: {text}",
+                self.identity.rank,
+                host::pid()
+            ));
         }
         host::exit_now(exit_code(code))
     }

@@ -48,7 +48,7 @@ pub fn open_ports(rank: &LocalRank, config: &EtherConfig) -> Result<Vec<OpenPort
     // Print one line per host, as Open MPI does for btl_tcp_if_include: hosts of one job may differ in their
     // interfaces' names.
     for text in unmatched.into_iter().chain(left_out).chain(replacements).filter(|_| rank.local_rank == 0) {
-        eprintln!("hawser: on host {}: {text}", hawser_os::host::name());
+        hawser_os::host::print_error(&format!("hawser: on host {}: {text}", hawser_os::host::name()));
     }
     Ok(ports)
 }

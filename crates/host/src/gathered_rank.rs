@@ -60,7 +60,9 @@ impl GatheredRank {
         self.segment.rank(self.identity.local_rank as usize).set_phase(RankPhase::Aborted);
         if is_first {
             let (rank, host, pid) = (self.identity.rank, self.segment.host(), self.pid);
-            eprintln!("hawser: rank {rank} on host {host} (pid {pid}) aborts with code {code}: {text}");
+            host::print_error(&format!(
+                "hawser: rank {rank} on host {host} (pid {pid}) aborts with code {code}: {text}"
+            ));
         }
     }
 

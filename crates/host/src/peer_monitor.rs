@@ -124,11 +124,11 @@ impl PeerMonitor {
     fn end_process(&self, local: usize, phase: RankPhase, pid: i32) -> ! {
         if phase != RankPhase::Aborted && self.segment.set_aborted(EXIT_FAILURE) {
             let rank = self.process_in(local).0;
-            eprintln!(
+            host::print_error(&format!(
                 "hawser: rank {rank} on host {} (pid {pid}) has ended without calling MPI_Finalize \
                  (MPI_Session_finalize for a session); the other ranks end too",
                 self.segment.host()
-            );
+            ));
         }
         let code = self.segment.abort_code().unwrap_or(EXIT_FAILURE);
         (self.on_death)(code);

@@ -29,7 +29,10 @@ pub fn report_leaks(process: &'static Process) {
     let leaks: Vec<String> = leaks.into_iter().flatten().collect();
     if !leaks.is_empty() {
         let me = process.world().rank();
-        eprintln!("hawser: rank {me} called MPI_Finalize without freeing {} (HAWSER_CHECK)", leaks.join(", "));
+        hawser_os::host::print_error(&format!(
+            "hawser: rank {me} called MPI_Finalize without freeing {} (HAWSER_CHECK)",
+            leaks.join(", ")
+        ));
     }
 }
 

@@ -168,7 +168,7 @@ pub fn abort(code: i32, text: &str) -> ! {
 /// host; otherwise this process prints the text and exits.
 fn abort_outside(code: i32, text: &str) -> ! {
     hawser_boot::agent_connection::abort_job(code, text);
-    eprintln!("hawser: {text}");
+    hawser_os::host::print_error(&format!("hawser: {text}"));
     hawser_os::host::exit_now(hawser_boot::agent_connection::exit_code(code))
 }
 

@@ -50,7 +50,9 @@ pub fn start() -> Result<&'static Process> {
     // If mpiexec has started this process, mpiexec warns, once for all ranks and all that they start.
     if joined.prints_warnings {
         let variables = std::env::vars_os().map(|(name, _)| name);
-        unknown_variables::warnings(variables).iter().for_each(|line| eprintln!("hawser: {line}"));
+        unknown_variables::warnings(variables)
+            .iter()
+            .for_each(|line| hawser_os::host::print_error(&format!("hawser: {line}")));
     }
     let boot = joined.bootstrap.clone();
     make_parts(joined).and_then(process::start).inspect_err(|_| hawser_boot::keep_for_abort(boot))

@@ -3,7 +3,7 @@
 use crate::errno::restarted;
 use std::ffi::{CStr, OsStr};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -104,6 +104,12 @@ pub fn random<const N: usize>() -> io::Result<[u8; N]> {
 pub fn flush_streams() {
     // SAFETY: a null stream means all of them.
     unsafe { libc::fflush(std::ptr::null_mut()) };
+}
+
+/// Prints a line to the standard error by one write, so that a launcher which passes on what its processes write, as
+/// Flux does, mixes no two lines. It is no error if nobody reads it.
+pub fn print_error(line: &str) {
+    let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// Leaves the process at once: no destructors, no exit handlers, no flushing.

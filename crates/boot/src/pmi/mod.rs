@@ -74,7 +74,7 @@ pub fn open(
 pub fn abort_job(environment: impl Fn(&str) -> Option<String>, code: i32, text: &str) -> bool {
     let Ok(Some(place)) = PmiPlace::from_environment(&environment) else { return false };
     let Ok(stream) = InheritedStream::open(place.fd) else { return false };
-    eprintln!("hawser: {text}");
+    hawser_os::host::print_error(&format!("hawser: {text}"));
     let format = FORMAT.get().copied().unwrap_or(Format::Lines);
     let request = if matches!(format, Format::Lines) { pmi1::abort_request } else { pmi2::abort_request };
     connection::send_last(&stream, format, &request(code));
