@@ -5,10 +5,10 @@
 
 use crate::foreign_variables::Environment;
 use crate::hosts::HostEntry;
-use crate::json::Json;
 use crate::{allocation, host_list, own_host};
 use hawser_os::process_tree;
 use hawser_os::spawn::{self, Leads, SpawnOptions};
+use serde_json::Value;
 use std::io;
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -70,7 +70,8 @@ pub fn all_brokers() -> Result<Vec<Broker>, String> {
 
 fn brokers(question: Question) -> Result<Vec<Broker>, String> {
     let reply = question.reply()?;
-    Json::parse(&reply).and_then(|resources| parsed(&resources)).ok_or_else(|| question.nonsense("resources"))
+    let resources = serde_json::from_str(&reply).ok();
+    resources.and_then(|resources| parsed(&resources)).ok_or_else(|| question.nonsense("resources"))
 }
 
 /// The ranks of the brokers on the hosts with these names, those that are this host's left out.
@@ -92,20 +93,20 @@ pub fn ranks<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<(String, u3
 }
 
 /// The brokers of a set of resources (R version 1, RFC 20 of Flux). Hosts are listed in the order of ranks.
-fn parsed(resources: &Json) -> Option<Vec<Broker>> {
-    if resources.get("version") != Some(&Json::Number(1)) {
+fn parsed(resources: &Value) -> Option<Vec<Broker>> {
+    if resources.get("version")?.as_u64() != Some(1) {
         return None;
     }
     let execution = resources.get("execution")?;
     let mut cores = Vec::new();
-    for group in execution.get("R_lite")?.list()? {
-        let each = group.get("children")?.get("core").map_or(Some(Vec::new()), |cores| ids(cores.text()?))?.len();
-        cores.extend(ids(group.get("rank")?.text()?)?.into_iter().map(|rank| (rank, each as u32)));
+    for group in execution.get("R_lite")?.as_array()? {
+        let each = group.get("children")?.get("core").map_or(Some(Vec::new()), |cores| ids(cores.as_str()?))?.len();
+        cores.extend(ids(group.get("rank")?.as_str()?)?.into_iter().map(|rank| (rank, each as u32)));
     }
     cores.sort_unstable();
     let mut names = Vec::new();
-    for list in execution.get("nodelist")?.list()? {
-        names.extend(host_list::expanded(list.text()?)?);
+    for list in execution.get("nodelist")?.as_array()? {
+        names.extend(host_list::expanded(list.as_str()?)?);
     }
     let is_whole = cores.len() == names.len();
     let brokers = cores.into_iter().zip(names).map(|((rank, cores), host)| Broker { host, rank, cores });
@@ -195,7 +196,7 @@ mod tests {
     use super::*;
 
     fn text(resources: &str) -> Option<String> {
-        let hosts = sums(parsed(&Json::parse(resources)?)?).unwrap();
+        let hosts = sums(parsed(&serde_json::from_str(resources).ok()?)?).unwrap();
         let texts = hosts.iter().map(|HostEntry { name, slots, max }| format!("{name}:{slots}/{max}"));
         Some(texts.collect::<Vec<_>>().join(" "))
     }
@@ -231,7 +232,9 @@ mod tests {
         assert_eq!(text(&TWO_BROKERS.replace("\"version\":1", "\"version\":2")), None);
         let wrong = TWO_BROKERS.replace("vm,vm", "-oProxyCommand=x,vm");
         assert!(
-            sums(parsed(&Json::parse(&wrong).unwrap()).unwrap()).unwrap_err().contains("is not the name of a host")
+            sums(parsed(&serde_json::from_str(&wrong).unwrap()).unwrap())
+                .unwrap_err()
+                .contains("is not the name of a host")
         );
     }
 

@@ -27,7 +27,6 @@ pub mod hosts;
 pub mod info;
 pub mod inspect;
 pub mod job_control;
-mod json;
 pub mod methods;
 mod own_host;
 pub mod params;
