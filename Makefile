@@ -76,10 +76,9 @@ demo-fetch: setup-demo
 	scripts/demo-fetch.sh
 
 demo-stage: setup-demo
-	$(CARGO) build --release --lib --bin mpiexec --bin hawser-bench -p hawser-abi-mpich -p hawser-launch -p hawser-bench
-	scripts/bench-workers.sh $(TARGET)/release mpich
+	$(CARGO) build --release --lib --bin mpiexec -p hawser-abi-mpich -p hawser-launch
 	@rm -rf $(BUILD)/demo
-	packaging/install.sh $(TARGET)/release $(BUILD)/demo lib-mpich include wrappers tools man
+	packaging/install.sh $(TARGET)/release $(BUILD)/demo lib-mpich include wrappers mpiexec man
 
 # Jobs on four hosts, in network namespaces of this machine (docs/lab.md).
 lab: setup stage

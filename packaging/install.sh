@@ -2,7 +2,7 @@
 # Lays out an installation: packaging/install.sh ARTEFACTS PREFIX [PART...]
 #
 # ARTEFACTS is the folder with what cargo built (target/release), PREFIX where it goes; DESTDIR, if set, is put
-# before PREFIX. Parts: lib-std lib-mpich include wrappers info tools man; all of them without PART. Nothing is built
+# before PREFIX. Parts: lib-std lib-mpich include wrappers mpiexec tools man; all of them without PART. Nothing is built
 # here. Called by `make install`, by the demonstration and by the end-to-end test.
 set -eu
 
@@ -12,7 +12,7 @@ root=$(dirname "$here")
 artefacts=$1
 prefix=${DESTDIR:-}$2
 shift 2
-[ $# -gt 0 ] || set -- lib-std lib-mpich include wrappers info tools man
+[ $# -gt 0 ] || set -- lib-std lib-mpich include wrappers mpiexec tools man
 
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/Cargo.toml" | head -n 1)
 
@@ -60,16 +60,16 @@ for part; do
             link mpicc "$prefix/bin/$name"
         done
         ;;
-    info)
-        put 755 "$artefacts/hawser-info" "$prefix/bin/hawser-info"
+    mpiexec)
+        put 755 "$artefacts/mpiexec" "$prefix/bin/mpiexec"
+        link mpiexec "$prefix/bin/mpirun"
         ;;
     tools)
-        put 755 "$artefacts/mpiexec" "$prefix/bin/mpiexec"
+        put 755 "$artefacts/hawser-info" "$prefix/bin/hawser-info"
         [ ! -f "$artefacts/hawser-bench" ] || put 755 "$artefacts/hawser-bench" "$prefix/bin/hawser-bench"
         for abi in mpich std; do
             [ ! -f "$artefacts/bench-$abi" ] || put 755 "$artefacts/bench-$abi" "$prefix/libexec/hawser/bench-$abi"
         done
-        link mpiexec "$prefix/bin/mpirun"
         ;;
     man)
         for page in mpiexec mpicc hawser-info; do

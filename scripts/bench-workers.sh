@@ -1,18 +1,12 @@
 #!/bin/sh
-# bench-workers.sh ARTEFACTS [ABI...]: compiles hawser-bench's program on MPI (crates/bench/worker/mpi.c) against the libraries in ARTEFACTS,
-# once for each ABI (mpich std). It is tied to no library's folder: hawser-bench runs it on any library that has the ABI.
+# bench-workers.sh ARTEFACTS: compiles hawser-bench's program on MPI (crates/bench/worker/mpi.c) against the libraries in ARTEFACTS,
+# once for each ABI. It is tied to no library's folder: hawser-bench runs it on any library that has the ABI.
 set -eu
 artefacts=$1
-shift
-[ $# -gt 0 ] || set -- mpich std
 root=$(cd "$(dirname "$0")/.." && pwd)
 compile() { # ABI LIBRARY
     ${CC:-cc} -std=gnu11 -O2 -Wall -Wextra -Werror -I"$root/include/$1" -o "$artefacts/bench-$1.new" "$root/crates/bench/worker/mpi.c" -L"$artefacts" -l"$2"
     mv -f "$artefacts/bench-$1.new" "$artefacts/bench-$1"
 }
-for abi; do
-    case $abi in
-    mpich) compile mpich mpi ;;
-    std) compile std mpi_abi ;;
-    esac
-done
+compile mpich mpi
+compile std mpi_abi

@@ -1,6 +1,5 @@
 #!/bin/sh
-# demo.sh PREFIX: other people's MPI programs, unmodified, on the Hawser installed in PREFIX; then what it delivers beside the raw
-# layers of this machine.
+# demo.sh PREFIX: other people's MPI programs, unmodified, on the Hawser installed in PREFIX.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/scripts/demo-programs.sh"
@@ -17,5 +16,4 @@ mpiexec -n 4 "$imb/bin/IMB-MPI1" -npmin 4 -msglog 2:16 Allreduce | grep -E '^ +[
 say "A Python program under the mpi4py wheel: 4 ranks"
 mpiexec -n 4 "$python/bin/python" "$root/scripts/demo.py"
 
-say "Hawser beside the raw layers: a report (docs/graphs.md says how to read it)"
-hawser-bench run --perturbation 0 --rounds 3 --ms 5 --pattern pingpong,stream --out "$root/build/report"
+say "Next: build/demo/bin/mpiexec runs programs of yours; make lab runs jobs on four hosts inside this machine"
