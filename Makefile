@@ -50,10 +50,11 @@ stage: build
 	@rm -rf $(STAGE)
 	packaging/install.sh $(TARGET)/release $(STAGE)
 
-# A Python wheel, in build/dist. What it holds is linked for this glibc and all newer ones, in a build of its own;
+# A Python wheel, in build/dist. Its files are linked for this glibc and all newer ones, in a build of their own;
 # `make wheel GLIBC=` takes the libraries of `make build`, for this machine's.
 GLIBC ?= 2.17
 portable: setup-demo
+	@rm -rf $(BUILD)/portable
 	packaging/portable.sh $(GLIBC) $(BUILD)/portable
 
 wheel: $(if $(GLIBC),portable,setup-demo stage)

@@ -66,17 +66,20 @@ for part; do
         ;;
     tools)
         put 755 "$artefacts/hawser-info" "$prefix/bin/hawser-info"
-        [ ! -f "$artefacts/hawser-bench" ] || put 755 "$artefacts/hawser-bench" "$prefix/bin/hawser-bench"
+        put 644 "$here/man/hawser-info.1" "$prefix/share/man/man1/hawser-info.1"
+        if [ -f "$artefacts/hawser-bench" ]; then
+            put 755 "$artefacts/hawser-bench" "$prefix/bin/hawser-bench"
+            for page in "$here"/man/hawser-bench*.1; do
+                put 644 "$page" "$prefix/share/man/man1/${page##*/}"
+            done
+        fi
         for abi in mpich std; do
             [ ! -f "$artefacts/bench-$abi" ] || put 755 "$artefacts/bench-$abi" "$prefix/libexec/hawser/bench-$abi"
         done
         ;;
     man)
-        for page in mpiexec mpicc hawser-info; do
+        for page in mpiexec mpicc; do
             put 644 "$here/man/$page.1" "$prefix/share/man/man1/$page.1"
-        done
-        [ ! -f "$artefacts/hawser-bench" ] || for page in "$here"/man/hawser-bench*.1; do
-            put 644 "$page" "$prefix/share/man/man1/${page##*/}"
         done
         for name in mpicxx mpic++ mpiCC mpicc_abi mpicxx_abi; do
             link mpicc.1 "$prefix/share/man/man1/$name.1"

@@ -32,6 +32,7 @@ for file in "$dir"/lib*.so.*; do
     ln -sf "$name" "$dir/${name%.so.*}.so"
 done
 rm "$dir/libc.so"
-echo "GROUP($dir/libc.so.6 $dir/libc_nonshared.a AS_NEEDED($dir/libld.so.2))" >"$dir/libc.so"
+# Linkers look for them in the folders of -L.
+echo "GROUP(libc.so.6 libc_nonshared.a AS_NEEDED(libld.so.2))" >"$dir/libc.so"
 rm -rf "$work"
 touch "$dir/ready"

@@ -7,17 +7,25 @@ set -eu
 [ $# -eq 2 ] || { sed -n '2s/^# //p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
+mkdir -p "$2"
+prefix=$(cd "$2" && pwd)
 cd "$root"
-glibc=$root/build/glibc-$1
-"$here/old-glibc.sh" "$glibc" "$1"
+old=build/glibc-$1
+"$here/old-glibc.sh" "$old" "$1"
 triple=$(rustc -vV | sed -n 's/^host: //p')
 target=${CARGO_TARGET_DIR:-target}/portable
-# The compiler's own libgcc_s needs a newer glibc than that; the user's system has one of its own.
-flags="-C link-arg=-B$glibc -C link-arg=-L$glibc -C link-arg=-Wl,--allow-shlib-undefined"
-variable=CARGO_TARGET_$(echo "$triple" | tr 'a-z-' 'A-Z_')_RUSTFLAGS
-env -u MAKEFLAGS "$variable=$flags" CARGO_TARGET_DIR="$target" cargo build --release --target "$triple" \
+# A name that the old glibc does not have is an error (-z defs). The compiler's own libgcc_s needs a newer glibc; the
+# user's system has one of its own. Cargo takes the words of this variable, separated by 0x1f, instead of RUSTFLAGS.
+flags=
+for word in "-B$root/$old" "-L$root/$old" -Wl,--allow-shlib-undefined -Wl,-z,defs; do
+    flags="$flags${flags:+$(printf '\037')}-Clink-arg=$word"
+done
+env -u MAKEFLAGS CARGO_ENCODED_RUSTFLAGS="$flags" CARGO_TARGET_DIR="$target" cargo build --release --target "$triple" \
+    --lib --bin mpiexec --bin hawser-info --bin hawser-bench \
     -p hawser-abi-std -p hawser-abi-mpich -p hawser-launch -p hawser-bench
 artefacts=$target/$triple/release
-CC="${CC:-cc} -B$glibc -L$glibc -Wl,--allow-shlib-undefined" scripts/bench-workers.sh "$artefacts"
-rm -rf "$2"
-"$here/install.sh" "$artefacts" "$2"
+# The command of a compiler is words: this one has no space in its name.
+printf '#!/bin/sh\nexec %s "-B%s" "-L%s" -Wl,--allow-shlib-undefined "$@"\n' "${CC:-cc}" "$root/$old" "$root/$old" >"$old/cc"
+chmod 755 "$old/cc"
+CC=$old/cc scripts/bench-workers.sh "$artefacts"
+"$here/install.sh" "$artefacts" "$prefix"

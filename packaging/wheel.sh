@@ -91,6 +91,8 @@ END
 END
 } >"$info/METADATA"
 
+# A wheel of another platform in the folder would be in the way of `pip install hawser-*.whl`.
+rm -f "$out"/hawser-*.whl "$out"/hawser-*-debug.tar.xz
 "$python" -m wheel pack --dest-dir "$out" "$tree" >/dev/null
 tar -C "$work/debug" -cJf "$out/hawser-$version-$platform-debug.tar.xz" .
 echo "$out/hawser-$version-py3-none-$platform.whl"

@@ -26,9 +26,9 @@ step "24 jobs on labs whose networks go wrong at random, for ten minutes"
 HAWSER_SOAK_S=600 scripts/e2e.sh "$prefix" -s -k test_soak
 step "jobs of 64, 256, 512 and 1,000 ranks"
 scripts/many-ranks.py "$prefix"
+step "end to end, three times over"
+for _ in 1 2 3; do HAWSER_LONG=1 scripts/e2e.sh "$prefix"; done
 step "the wheel for old systems, in Debian 11 and in the image for Kubernetes (where there is buildah)"
 make wheel
 scripts/clean-root.sh build/old-root bullseye
 HAWSER_PORTABLE=$root/build/portable scripts/e2e.sh "$prefix" -s -k "test_old_system or test_image"
-step "end to end, three times over"
-for _ in 1 2 3; do HAWSER_LONG=1 scripts/e2e.sh "$prefix"; done

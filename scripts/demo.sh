@@ -16,4 +16,4 @@ mpiexec -n 4 "$imb/bin/IMB-MPI1" -npmin 4 -msglog 2:16 Allreduce | grep -E '^ +[
 say "A Python program under the mpi4py wheel: 4 ranks"
 mpiexec -n 4 "$python/bin/python" "$root/scripts/demo.py"
 
-say "Next: build/demo/bin/mpiexec runs programs of yours; make lab runs jobs on four hosts inside this machine"
+say "Next: $1/bin/mpiexec runs programs of yours; make lab runs jobs on four hosts inside this machine"

@@ -113,7 +113,7 @@ def test_several_jobs_at_once_and_a_job_of_several_programs(script, build):
 
 
 def test_a_cancelled_job_leaves_nothing(script, build):
-    text = 'id=$(flux submit -o cpu-affinity=off -n3 "$1" polling); sleep 1; flux cancel $id; ' \
+    text = 'id=$(flux submit -o cpu-affinity=off -n3 "$1" polling); until pgrep -f "^$1 polling" >/dev/null; do sleep 0.1; done; flux cancel $id; ' \
            'flux job wait-event -t 20 $id clean && ! pgrep -f "^$1 polling"'
     result = script(text, build("stuck.c"))
     assert result.code == 0, result
@@ -143,7 +143,7 @@ def test_mpiexec_in_a_job_takes_the_cores_of_the_job(script, build):
 
 def test_a_host_that_flux_does_not_have(script):
     result = script("mpiexec -launcher flux -hosts nosuch true")
-    named = "mpiexec: host nosuch is none of those of this instance of Flux; name other hosts, or another launcher (-launcher ssh)\n"
+    named = "mpiexec: host nosuch is none of those of this instance of Flux that are up; name other hosts, or another launcher (-launcher ssh)\n"
     assert result.code != 0 and result.err.startswith(named) and result.err.count("mpiexec:") == 1, result
 
 
@@ -297,6 +297,11 @@ def test_hosts_and_slots_are_those_that_flux_prints(fake):
     # Slurm has allocated the hosts on which Flux runs, and has started one broker on each.
     of_slurm = {"SLURM_JOB_NODELIST": "a,b", "SLURM_STEP_NUM_TASKS": "2", "SLURM_HET_SIZE": "2"}
     assert fake({}, "echo", "rank", **of_slurm).out == "rank\n" * 4
+    # Slurm's own launcher, which Slurm names in all that runs in its jobs, does not reach the hosts of this instance.
+    in_slurm = {name: "slurm" for name in ("HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP")}
+    in_slurm |= {"HYDRA_LAUNCHER_EXTRA_ARGS": "--external-launcher"}
+    result = fake(FAR | {LIST: "echo 1"}, "-v", "echo", "rank", **in_slurm)
+    assert result.out == "rank\n" * 2 and "host far: flux exec --quiet --dir=/ --rank=1 /bin/sh -c " in result.err, result
 
 
 def test_a_task_has_what_its_job_has(fake):
@@ -350,6 +355,12 @@ def test_no_flux(session):
     result = session.call([session.prefix / "bin/mpiexec", "/bin/true"], env, timeout=10)
     assert result.code != 0 and result.err.count("\n") == 1, result
     assert "FLUX_URI: the command flux cannot be started: No such file" in result.err, result
-    for words in (["-hosts", "localhost"], ["-workers", "0"]):
-        result = session.call([session.prefix / "bin/mpiexec", *words, "/bin/true"], env | {"HAWSER_TOKEN": "0" * 32}, timeout=10)
-        assert "FLUX" not in result.err, result
+    for words in (["-hosts", "localhost", "/bin/true"], ["-launcher", "flux", "-hosts", "localhost", "/bin/true"], ["--info"]):
+        result = session.call([session.prefix / "bin/mpiexec", *words], env, timeout=20)
+        assert result.code == 0 and "FLUX" not in result.err, result
+    result = session.call([session.prefix / "bin/mpiexec", "--info", "-launcher", "flux", "-hosts", "far"], env, timeout=10)
+    assert result.code != 0 and "the hosts of Flux are not known: the command flux cannot be started" in result.err, result
+    # Other tasks are left alone, and the end of the command is waited for where its signal is ignored.
+    ignoring = ["sh", "-c", 'trap "" CHLD; exec "$@"', "sh", session.prefix / "bin/mpiexec", "/bin/true"]
+    result = session.call(["/usr/bin/env", f"PATH={os.environ['PATH']}", "FLUX_URI=x", *ignoring], timeout=20)
+    assert "cannot be waited for" not in result.err, result

@@ -17,7 +17,7 @@ if not PORTABLE or not (CLEAN / "ready").exists() or not shutil.which("buildah")
 
 HOME = "/home/mpiuser"
 EXTRA = "-o ConnectionAttempts=10"
-# What the operator sets for each mpiImplementation (pkg/controller/mpi_job_controller.go), its files in another folder.
+# The variables that the operator sets for each mpiImplementation, with its files in another folder.
 OPERATOR = {
     "MPICH": {"HYDRA_HOST_FILE": f"{HOME}/.ssh/hostfile", "HYDRA_LAUNCH_EXTRA_ARGS": EXTRA},
     "Intel": {"I_MPI_HYDRA_HOST_FILE": f"{HOME}/.ssh/hostfile", "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS": EXTRA},

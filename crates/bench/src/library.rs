@@ -186,6 +186,10 @@ fn launcher_family(prefix: &Path) -> Result<LauncherFamily, LibraryError> {
     if !launcher.exists() {
         return Err(LibraryError::NoLauncher { launcher });
     }
+    // Versions before December 2026 do not print the name.
+    if prefix.join("bin/hawser-info").exists() {
+        return Ok(LauncherFamily::Hawser);
+    }
     let output = Command::new(&launcher)
         .arg("--version")
         .output()

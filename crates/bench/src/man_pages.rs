@@ -44,7 +44,11 @@ fn folder() -> PathBuf {
 #[test]
 fn the_pages_are_those_of_the_options() {
     let is_to_write = env::var_os("WRITE_MAN_PAGES").is_some();
-    for (name, command) in commands() {
+    let commands = commands();
+    let names = fs::read_dir(folder()).expect("the folder is there").map(|entry| entry.expect("readable").file_name());
+    let pages = names.filter(|name| name.to_string_lossy().starts_with("hawser-bench"));
+    assert!(is_to_write || pages.count() == commands.len(), "there is a page of a command that there is not");
+    for (name, command) in commands {
         let (path, text) = (folder().join(format!("{name}.1")), page(&name, command));
         if is_to_write {
             fs::write(&path, &text).expect("the folder is there");

@@ -75,7 +75,7 @@ fn pmi(environment: &dyn Fn(&str) -> Option<String>) -> Found {
                 // `join` reads the version where the place counts.
                 is_open if is_open || !has_other && pmi::first_version(environment).is_err() => {
                     pmi::first_version(environment)
-                        .and_then(|_| pmi::split_step::refuse(environment))
+                        .and_then(|_| pmi::split_step::refuse(&place, environment))
                         .map_or_else(|error| Found::Error(error.cause().to_owned()), |()| Found::Place(text))
                 }
                 // Another program of a script may have used the connection.

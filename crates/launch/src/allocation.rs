@@ -22,8 +22,9 @@ const INTERACTIVE_STEP: &str = "4294967290";
 /// A resource manager: its variable, and the function that makes hosts of the variable's value.
 type Manager = (&'static str, fn(&str, Environment) -> Result<Vec<HostEntry>, String>);
 
-/// The first manager whose variable is set counts: Flux may run in an allocation of another one. LSF sets both of its
-/// variables; the file has no limit of length.
+/// The first manager whose variable is set counts. Flux often runs in an allocation of another one; where it is the
+/// other way round with Slurm, it is left out (`flux::is_innermost`). LSF sets both of its variables; the file has no
+/// limit of length.
 const MANAGERS: [Manager; 7] = [
     (flux::VARIABLE, |_, environment| flux::hosts(environment)),
     (SLURM_COMPONENTS, slurm_components),
@@ -43,11 +44,14 @@ const MANAGERS: [Manager; 7] = [
 /// one of several tasks of a step, each of which starts a job of its own. The error is one line for the user.
 pub fn hosts(environment: Environment) -> Result<Option<NamedHosts>, String> {
     let number = |name| environment(name).and_then(|value| value.trim().parse::<u32>().ok()).unwrap_or(0);
-    let of_flux = flux::is_one_of_several(environment);
-    if environment(RANK_VARIABLE).is_some() || of_flux.unwrap_or_else(|| number("SLURM_STEP_NUM_TASKS") > 1) {
+    let is_set = |name: &str| environment(name).is_some_and(|value| !value.trim().is_empty());
+    let has_flux = is_set(flux::VARIABLE) && (!is_set("SLURM_JOB_ID") || flux::is_innermost());
+    let is_one_of_several =
+        if has_flux { flux::is_one_of_several(environment) } else { number("SLURM_STEP_NUM_TASKS") > 1 };
+    if environment(RANK_VARIABLE).is_some() || is_one_of_several {
         return Ok(None);
     }
-    for (name, hosts) in MANAGERS {
+    for (name, hosts) in MANAGERS.into_iter().filter(|(name, _)| has_flux || *name != flux::VARIABLE) {
         let Some(value) = environment(name).filter(|value| !value.trim().is_empty()) else { continue };
         return match hosts(value.trim(), environment) {
             Ok(hosts) if !hosts.is_empty() => Ok(Some((with_own_name(hosts), name))),

@@ -318,15 +318,12 @@ pub fn parse(arguments: &[OsString], environment: Environment) -> Result<JobOpti
             // An error counts where the hosts are those of the job (`allocation::hosts`).
             options.launcher.components = allocation::components(environment).unwrap_or_default();
         }
-        find_brokers(&mut options).map_err(NothingToRun::UsageError)?;
         if variable.is_some_and(allocation::is_of_manager) {
-            if options.apps.is_empty() {
-                // `--info` alone is about this host, unless others are named.
-                (options.hosts, options.hosts_variable) = (Vec::new(), None);
-            } else if global.oversubscribes || foreign_variables::may_oversubscribe(environment) {
+            if global.oversubscribes || foreign_variables::may_oversubscribe(environment) {
                 options.hosts.iter_mut().for_each(|host| host.max = u32::MAX);
             }
         }
+        find_brokers(&mut options).map_err(NothingToRun::UsageError)?;
     }
     options.stdin = global.stdin.take().unwrap_or_else(|| "0".into());
     if options.workers.is_some() {
@@ -549,7 +546,7 @@ fn take_options(raw: &RawOptions, options: &mut JobOptions, global: &mut GlobalO
             (options.launcher.kind, options.launcher.has_workers) = (LauncherKind::Fork, true);
         } else if options.hosts.is_empty()
             && raw.config_file.is_none()
-            && let Some((hosts, variable)) = hosts_of_variables(global.environment)?
+            && let Some((hosts, variable)) = hosts_of_variables(global.environment, raw.info && raw.command.is_empty())?
         {
             (options.hosts, options.hosts_variable) = (hosts, Some(variable));
         }
@@ -632,18 +629,23 @@ fn take_launcher(raw: &RawOptions, launcher: &mut Launcher) -> Result<(), Nothin
 
 /// Completes a launcher that must know the brokers of the hosts.
 fn find_brokers(options: &mut JobOptions) -> Result<(), String> {
-    if options.launcher.kind == LauncherKind::Flux && !options.apps.is_empty() {
+    if options.launcher.kind == LauncherKind::Flux {
         let hosts = options.hosts.iter().chain(options.apps.iter().flat_map(|app| &app.hosts));
-        options.launcher.broker_ranks = flux::ranks(hosts.map(|host| host.name.as_str()))?;
+        let names = hosts.map(|host| host.name.as_str()).filter(|name| options.launcher.shell(name, false).is_some());
+        options.launcher.broker_ranks = flux::ranks(names.collect())?;
     }
     Ok(())
 }
 
 /// The hosts that the variables of other launchers name, or else those of the resource manager's allocation, and the
-/// variable that names them.
-fn hosts_of_variables(environment: Environment) -> Result<Option<NamedHosts>, NothingToRun> {
+/// variable that names them. `--info` alone (`is_info`) is about this host, unless others are named.
+fn hosts_of_variables(environment: Environment, is_info: bool) -> Result<Option<NamedHosts>, NothingToRun> {
     let named = foreign_variables::hosts(environment).map_err(NothingToRun::UsageError)?;
-    if named.is_some() { Ok(named) } else { allocation::hosts(environment).map_err(NothingToRun::UsageError) }
+    if named.is_some() || is_info {
+        Ok(named)
+    } else {
+        allocation::hosts(environment).map_err(NothingToRun::UsageError)
+    }
 }
 
 /// Refuses what cannot be asked of a job with workers.

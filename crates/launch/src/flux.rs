@@ -1,16 +1,19 @@
 //! The hosts and slots that Flux has given to the instance or job in which mpiexec runs.
 //!
-//! Flux names no hosts in variables: its command `flux` is asked, which ends at a time limit. Used by `allocation`,
-//! and by `args`, where Flux starts the agents (`flux_exec`).
+//! Flux names no hosts in variables: its command `flux` prints them, and is ended at a time limit. Used by `allocation`
+//! and `foreign_variables`, and by `args`, where Flux starts the agents (`flux_exec`).
 
 use crate::foreign_variables::Environment;
 use crate::hosts::HostEntry;
 use crate::{allocation, host_list, own_host};
-use hawser_os::process_tree;
-use hawser_os::spawn::{self, Leads, SpawnOptions};
+use hawser_os::signals::{self, SIGCHLD, SIGKILL};
+use hawser_os::spawn::{self, SpawnOptions};
+use hawser_os::{host, process_tree};
 use serde_json::Value;
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -25,22 +28,38 @@ const NAMESPACE: &str = "FLUX_KVS_NAMESPACE";
 
 /// The time that the command may take. It takes a tenth of a second, and more where its Python is read from afar.
 const LIMIT_S: u64 = 7;
-const KILL_LIMIT_MS: u64 = 1000;
 /// The maximum number of brokers of an instance.
 const BROKERS_MAX: usize = 1 << 20;
 
 /// A broker of an instance. Several may be on one host.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broker {
     pub host: String,
     pub rank: u32,
     cores: u32,
 }
 
-/// Whether this process is one of several tasks of a job of Flux; None if it runs in no instance of Flux.
-pub fn is_one_of_several(environment: Environment) -> Option<bool> {
-    environment(VARIABLE).filter(|uri| !uri.trim().is_empty())?;
-    Some(environment(TASKS).and_then(|tasks| tasks.trim().parse::<u32>().ok()).is_some_and(|tasks| tasks > 1))
+/// Whether this process is one of several tasks of a job of Flux.
+pub fn is_one_of_several(environment: Environment) -> bool {
+    environment(TASKS).and_then(|tasks| tasks.trim().parse::<u32>().ok()).is_some_and(|tasks| tasks > 1)
+}
+
+/// Whether Flux is nearer to this process than Slurm, where variables of both are set. Each may run in a job of the
+/// other: Flux has removed Slurm's variables since 2023, and Slurm keeps those of Flux.
+pub fn is_innermost() -> bool {
+    let titles = process_tree::ancestors(host::pid()).into_iter();
+    is_nearest(titles.filter_map(|pid| process_tree::arguments(pid).into_iter().next()))
+}
+
+/// Whether the first of these titles of ancestors that is of Flux or Slurm is of Flux, or none is.
+fn is_nearest(titles: impl Iterator<Item = Vec<u8>>) -> bool {
+    let manager = |title: Vec<u8>| {
+        let title = String::from_utf8_lossy(&title).into_owned();
+        let program = title.split_whitespace().next()?.rsplit('/').next()?.to_owned();
+        let is_slurms = ["slurmstepd", "salloc", "srun"].iter().any(|name| program.starts_with(name));
+        (is_slurms || program.starts_with("flux")).then_some(!is_slurms)
+    };
+    titles.into_iter().find_map(manager).unwrap_or(true)
 }
 
 /// The hosts of this process's job, if it is the job's only task, else those of its instance. A host has as many slots
@@ -48,45 +67,46 @@ pub fn is_one_of_several(environment: Environment) -> Option<bool> {
 pub fn hosts(environment: Environment) -> Result<Vec<HostEntry>, String> {
     let job = environment(JOB).filter(|_| environment(TASKS).is_some());
     let brokers = match job {
-        Some(job) => brokers(Question::ask(&["job", "info", &job, "R"])?)?,
-        None => {
-            let up = Question::ask(&["resource", "list", "--states=up", "--no-header", "--format={ranks}"])?;
-            // Neither command is left running if the other one fails.
-            let (brokers, ranks) = (all_brokers(), up.reply());
-            let (mut brokers, ranks) = (brokers?, ranks?);
-            let ranks: Option<Vec<Vec<u32>>> = ranks.lines().map(ids).collect();
-            let ranks = ranks.ok_or_else(|| up.nonsense("ranks"))?.concat();
-            brokers.retain(|broker| ranks.contains(&broker.rank));
-            brokers
-        }
+        Some(job) => brokers(FluxCommand::start(&["job", "info", &job, "R"])?)?,
+        None => brokers_of_instance()?,
     };
     sums(brokers)
 }
 
-/// The brokers of the instance.
-pub fn all_brokers() -> Result<Vec<Broker>, String> {
-    brokers(Question::ask(&["kvs", "get", "resource.R"])?)
+/// The brokers of the instance that are up and may have jobs. The commands run once in this process.
+fn brokers_of_instance() -> Result<Vec<Broker>, String> {
+    static BROKERS: OnceLock<Result<Vec<Broker>, String>> = OnceLock::new();
+    let read = || {
+        let up = FluxCommand::start(&["resource", "list", "--states=up", "--no-header", "--format={ranks}"])?;
+        // Neither command is left running if the other one fails.
+        let (brokers, ranks) = (FluxCommand::start(&["kvs", "get", "resource.R"]).and_then(brokers), up.output());
+        let (mut brokers, ranks) = (brokers?, ranks?);
+        let ranks: Option<Vec<Vec<u32>>> = ranks.lines().map(ids).collect();
+        let ranks = ranks.ok_or_else(|| up.nonsense("ranks"))?.concat();
+        brokers.retain(|broker| ranks.contains(&broker.rank));
+        Ok(brokers)
+    };
+    BROKERS.get_or_init(read).clone()
 }
 
-fn brokers(question: Question) -> Result<Vec<Broker>, String> {
-    let reply = question.reply()?;
-    let resources = serde_json::from_str(&reply).ok();
-    resources.and_then(|resources| parsed(&resources)).ok_or_else(|| question.nonsense("resources"))
+fn brokers(command: FluxCommand) -> Result<Vec<Broker>, String> {
+    let output = command.output()?;
+    let resources = serde_json::from_str(&output).ok();
+    resources.and_then(|resources| parsed(&resources)).ok_or_else(|| command.nonsense("resources"))
 }
 
-/// The ranks of the brokers on the hosts with these names, those that are this host's left out.
-pub fn ranks<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<(String, u32)>, String> {
-    let mut names: Vec<&str> = names.filter(|name| !own_host::is_name(name)).collect();
+/// The ranks of the brokers on the hosts with these names.
+pub fn ranks(mut names: Vec<&str>) -> Result<Vec<(String, u32)>, String> {
     names.sort_unstable();
     names.dedup();
     if names.is_empty() {
         return Ok(Vec::new());
     }
     let advice = "name other hosts, or another launcher (-launcher ssh)";
-    let brokers = all_brokers().map_err(|why| format!("the hosts of Flux are not known: {why}; {advice}"))?;
+    let brokers = brokers_of_instance().map_err(|why| format!("the hosts of Flux are not known: {why}; {advice}"))?;
     let rank = |name: &str| {
-        let broker = brokers.iter().find(|broker| broker.host == name);
-        let missing = || format!("host {name} is none of those of this instance of Flux; {advice}");
+        let broker = brokers.iter().find(|broker| own_host::is_same(&broker.host, name));
+        let missing = || format!("host {name} is none of those of this instance of Flux that are up; {advice}");
         broker.map(|broker| (name.to_owned(), broker.rank)).ok_or_else(missing)
     };
     names.into_iter().map(rank).collect()
@@ -118,7 +138,10 @@ fn sums(brokers: Vec<Broker>) -> Result<Vec<HostEntry>, String> {
     let mut hosts: Vec<HostEntry> = Vec::new();
     for Broker { host: name, cores, .. } in brokers.into_iter().filter(|broker| broker.cores > 0) {
         match hosts.iter_mut().find(|host| host.name == name) {
-            Some(host) => (host.slots, host.max) = (host.slots + cores, host.max + cores),
+            Some(host) => {
+                host.slots = host.slots.saturating_add(cores);
+                host.max = host.max.saturating_add(cores);
+            }
             None => hosts.push(allocation::entry(&name, cores, cores)?),
         }
     }
@@ -142,38 +165,46 @@ fn ids(text: &str) -> Option<Vec<u32>> {
 }
 
 /// A command `flux` that has been started.
-struct Question {
+struct FluxCommand {
     /// The command, for messages.
     line: String,
+    /// The process, which leads a group.
+    pid: i32,
     output: Receiver<io::Result<Output>>,
     deadline: Instant,
 }
 
-impl Question {
-    fn ask(words: &[&str]) -> Result<Question, String> {
-        Question::ask_of("flux", words)
+impl FluxCommand {
+    fn start(words: &[&str]) -> Result<FluxCommand, String> {
+        FluxCommand::start_program("flux", words)
     }
 
-    fn ask_of(program: &str, words: &[&str]) -> Result<Question, String> {
+    fn start_program(program: &str, words: &[&str]) -> Result<FluxCommand, String> {
         let mut command = Command::new(program);
         command.args(words).env_remove(NAMESPACE);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // The group is known to `kill_descendants`.
-        let options = SpawnOptions { leads: Leads::Group, die_with_parent: true, ..SpawnOptions::default() };
-        let child = spawn::spawn(&mut command, options)
-            .map_err(|error| format!("the command {program} cannot be started: {error}"))?;
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        // An end cannot be waited for where the signal is ignored.
+        signals::restore_default(SIGCHLD);
+        let options = SpawnOptions { die_with_parent: true, ..SpawnOptions::default() };
+        let cannot = |error: io::Error| format!("the command {program} cannot be started: {error}");
+        let child = spawn::spawn(&mut command, options).map_err(cannot)?;
+        let pid = child.id() as i32;
         let (sender, output) = mpsc::channel();
         // Nobody receives what comes behind the time limit.
-        thread::spawn(move || drop(sender.send(child.wait_with_output())));
+        let waiter = thread::Builder::new().spawn(move || drop(sender.send(child.wait_with_output())));
+        if let Err(error) = waiter {
+            let _ = signals::send(-pid, SIGKILL);
+            return Err(cannot(error));
+        }
         let line = format!("flux {}", words.join(" "));
-        Ok(Question { line, output, deadline: Instant::now() + Duration::from_secs(LIMIT_S) })
+        Ok(FluxCommand { line, pid, output, deadline: Instant::now() + Duration::from_secs(LIMIT_S) })
     }
 
     /// Waits for the end of the command, and returns its output. The error is one line without a remedy.
-    fn reply(&self) -> Result<String, String> {
+    fn output(&self) -> Result<String, String> {
         let Ok(output) = self.output.recv_timeout(self.deadline.saturating_duration_since(Instant::now())) else {
-            // mpiexec has no other children yet.
-            process_tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
+            // The process has not been waited for, so that the number is still that of its group.
+            let _ = signals::send(-self.pid, SIGKILL);
             return Err(format!("`{}` has not ended within {LIMIT_S} s", self.line));
         };
         let output = output.map_err(|error| format!("`{}` cannot be waited for: {error}", self.line))?;
@@ -252,21 +283,32 @@ mod tests {
         let with = |set: &'static [(&str, &str)]| {
             move |asked: &str| set.iter().find(|(name, _)| *name == asked).map(|(_, value)| (*value).to_owned())
         };
-        assert_eq!(is_one_of_several(&with(&[])), None);
-        assert_eq!(is_one_of_several(&with(&[(VARIABLE, ""), (TASKS, "2")])), None);
-        assert_eq!(is_one_of_several(&with(&[(VARIABLE, "local:///run/flux")])), Some(false));
-        assert_eq!(is_one_of_several(&with(&[(VARIABLE, "x"), (TASKS, "1")])), Some(false));
-        assert_eq!(is_one_of_several(&with(&[(VARIABLE, "x"), (TASKS, "2")])), Some(true));
+        assert!(!is_one_of_several(&with(&[])) && !is_one_of_several(&with(&[(TASKS, "1")])));
+        assert!(is_one_of_several(&with(&[(TASKS, "2")])));
+    }
+
+    #[test]
+    fn the_manager_whose_process_is_nearest_counts() {
+        let nearest = |titles: &[&str]| is_nearest(titles.iter().map(|title| title.as_bytes().to_vec()));
+        assert!(nearest(&["sh", "/usr/libexec/flux/cmd/flux-broker", "slurmstepd: [7.0]", "init"]));
+        assert!(
+            nearest(&["/usr/libexec/flux/flux-shell", "flux-broker"]) && nearest(&["sh", "init"]) && nearest(&[""])
+        );
+        assert!(!nearest(&["sh", "slurmstepd: [7.batch]", "slurmd"]));
+        assert!(
+            !nearest(&["/usr/bin/salloc", "bash", "flux-broker"]) && !nearest(&["slurmstepd-wlm: [1.0+1]   ", "flux"])
+        );
     }
 
     #[test]
     fn a_command_that_fails_is_named_with_its_last_line() {
-        let reply = |script: &str| Question::ask_of("sh", &["-c", script]).and_then(|question| question.reply());
-        assert_eq!(reply("echo said"), Ok("said\n".into()));
-        let why = reply("echo first >&2; echo; echo 'no broker' >&2; exit 3").unwrap_err();
+        let output =
+            |script: &str| FluxCommand::start_program("sh", &["-c", script]).and_then(|command| command.output());
+        assert_eq!(output("echo said"), Ok("said\n".into()));
+        let why = output("echo first >&2; echo; echo 'no broker' >&2; exit 3").unwrap_err();
         assert!(why.starts_with("`flux -c ") && why.ends_with("fails with exit status: 3 (no broker)"), "{why}");
-        assert!(reply("printf '\\377'").unwrap_err().ends_with("prints no text that can be read"));
-        let why = Question::ask_of("/no/flux", &[]).err().unwrap();
+        assert!(output("printf '\\377'").unwrap_err().ends_with("prints no text that can be read"));
+        let why = FluxCommand::start_program("/no/flux", &[]).err().unwrap();
         assert!(why.starts_with("the command /no/flux cannot be started: No such file"), "{why}");
     }
 }

@@ -3,8 +3,8 @@
 //! `flux exec` passes on standard input as it is, but no output with zero bytes, it keeps what goes to its standard
 //! output until there is much of it, and a broker keeps what goes to standard error until a line ends. So an agent's
 //! output is encoded as lines on the host of the agent (`encode`), goes through standard error, and is decoded by a
-//! process that mpiexec starts in the place of `flux exec` (`main`). What the agent has for the user's eyes takes the
-//! way of standard output. Used by `hosts`, where Flux is the launcher, and by `job_control::host`.
+//! process that mpiexec starts in the place of `flux exec` (`main`). The agent's messages for the user go through
+//! standard output. Used by `hosts`, where Flux is the launcher, and by `bin/mpiexec`.
 
 use crate::failure::{EXIT_FAILURE, EXIT_SIGNAL};
 use hawser_os::spawn::{self, SpawnOptions};
@@ -109,8 +109,12 @@ fn run(words: &[OsString]) -> io::Result<i32> {
     let mut command = Command::new(program);
     command.args(rest).stdout(Stdio::from(io::stderr().as_fd().try_clone_to_owned()?)).stderr(Stdio::piped());
     let options = SpawnOptions { die_with_parent: true, ..SpawnOptions::default() };
-    let mut child = spawn::spawn(&mut command, options)
-        .map_err(|error| io::Error::other(format!("{} cannot be started: {error}", program.display())))?;
+    let mut child = spawn::spawn(&mut command, options).map_err(|error| {
+        io::Error::other(format!(
+            "{} cannot be started: {error}; install it, or name another launcher (-launcher ssh)",
+            program.display()
+        ))
+    })?;
     let output = std::fs::File::from(io::stdout().as_fd().try_clone_to_owned()?);
     if let Some(lines) = child.stderr.take()
         && decode(BufReader::new(lines), output, io::stderr()).is_err()
@@ -127,6 +131,8 @@ fn decode(mut lines: impl BufRead, mut output: impl Write, mut others: impl Writ
     while lines.read_until(b'\n', &mut line)? > 0 {
         match bytes(&line) {
             Some(bytes) => output.write_all(&bytes)?,
+            // The rest of a line that was cut off is nothing for the user.
+            None if line.first() == Some(&FIRST) => {}
             None => others.write_all(&line)?,
         }
         line.clear();
@@ -145,6 +151,7 @@ mod tests {
         encode_all(all.as_slice(), &mut lines).unwrap();
         assert!(!lines.contains(&0) && lines.split_inclusive(|&byte| byte == b'\n').all(|line| line[0] == FIRST));
         lines.splice(0..0, *b"Welcome\n");
+        lines.extend(b"\x02cut off\x1b\n");
         lines.extend(b"\n1: Exit 7");
         let (mut output, mut others) = (Vec::new(), Vec::new());
         decode(lines.as_slice(), &mut output, &mut others).unwrap();

@@ -81,26 +81,30 @@ pub fn complete(
         };
     }
     // Hydra's command and arguments are those of Hydra's kind, and Open MPI's are of a remote shell.
-    let is_hydra_for_manager = kind.is_some_and(|kind| kind.command_of_manager().is_some());
-    let fitting = |is_manager: bool, names: &[&'static str]| {
-        let is_fitting =
-            |name: &&&str| if name.contains("_MCA_") { !is_manager } else { is_hydra_for_manager == is_manager };
+    let of_hydra = kind.and_then(LauncherKind::command_of_manager);
+    let fitting = |manager: Option<&str>, names: &[&'static str]| {
+        let is_fitting = |name: &&&str| if name.contains("_MCA_") { manager.is_none() } else { of_hydra == manager };
         first(environment, &names.iter().filter(is_fitting).copied().collect::<Vec<_>>()).map(|(_, value)| value)
     };
     if !is_named {
-        let by_manager = fitting(true, &COMMANDS).and_then(|commands| command(&commands));
-        let by_shell = fitting(false, &COMMANDS).and_then(|commands| command(&commands));
+        let by_shell = fitting(None, &COMMANDS).and_then(|commands| command(&commands));
         let of_allocation = match hosts_variable {
             Some(variable) if allocation::is_of_slurm(variable) => Some(LauncherKind::Slurm),
             Some(flux::VARIABLE) => Some(LauncherKind::Flux),
             _ => None,
         };
+        // Slurm sets its kind for all that runs in its jobs, and Flux, which may run in one, leaves it there.
+        let is_of_outer =
+            |kind: LauncherKind| kind.command_of_manager().is_some() && of_allocation.is_some_and(|own| own != kind);
+        let kind = kind.filter(|&kind| !is_of_outer(kind));
         let wanted = kind.or(of_allocation.filter(|_| by_shell.is_none())).unwrap_or_default();
-        let is_missing = |command| by_manager.is_none() && !is_installed(command);
-        launcher.kind = if wanted.command_of_manager().is_some_and(is_missing) { LauncherKind::Ssh } else { wanted };
+        let manager = wanted.command_of_manager();
+        let by_manager = manager.and_then(|_| fitting(manager, &COMMANDS)).and_then(|commands| command(&commands));
+        let is_missing = manager.is_some_and(|command| by_manager.is_none() && !is_installed(command));
+        launcher.kind = if is_missing { LauncherKind::Ssh } else { wanted };
         launcher.exec = if launcher.kind.command_of_manager().is_some() { by_manager } else { by_shell };
     }
-    if let Some(arguments) = fitting(launcher.kind.command_of_manager().is_some(), &ARGUMENTS) {
+    if let Some(arguments) = fitting(launcher.kind.command_of_manager(), &ARGUMENTS) {
         launcher.arguments = arguments.split_whitespace().map(str::to_owned).collect();
     }
     Ok(())

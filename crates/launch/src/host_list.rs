@@ -1,6 +1,6 @@
-//! Expands a list of hosts as Slurm writes it, with numbers in brackets.
+//! Expands a list of hosts as Slurm and Flux write it, with numbers in brackets.
 //!
-//! Nothing here checks that the results are names of hosts, nor resolves one. Used by `allocation`.
+//! Nothing here checks that the results are names of hosts, nor resolves one. Used by `allocation` and `flux`.
 
 /// A list of Slurm may name at most this many hosts. Slurm's own limit is 65533 (MAX_SLURM_NODES).
 pub const HOSTS_MAX: usize = 1 << 16;

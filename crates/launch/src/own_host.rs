@@ -2,7 +2,7 @@
 //! remote shell.
 //!
 //! Nothing here asks a name server: a name may be slow to resolve, or lead to a virtual address. Used by `hosts`,
-//! `srun` and `allocation`.
+//! `srun`, `flux` and `allocation`.
 
 use hawser_os::host;
 use std::sync::OnceLock;

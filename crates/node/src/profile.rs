@@ -304,7 +304,7 @@ pub(crate) fn of_rank() -> Result<()> {
     if std::env::var_os(ADDRESS_VARIABLE).is_none() {
         let found = find()?;
         if matches!(found, ProfileStatus::Ignored { .. }) {
-            eprintln!("hawser: profile {found}");
+            host::print_error(&format!("hawser: profile {found}"));
         }
         return Ok(());
     }

@@ -27,6 +27,16 @@ impl InheritedStream {
         Ok(InheritedStream { fd: CheckedFd::new(fd_identity::dup_high(copy)) })
     }
 
+    /// The process that has opened the stream; None if it is not in sight of this one.
+    pub fn opener(&self) -> Option<i32> {
+        let mut opener = libc::ucred { pid: 0, uid: 0, gid: 0 };
+        let (mut len, place) = (size_of::<libc::ucred>() as libc::socklen_t, (&raw mut opener).cast());
+        let fd = self.fd.live().ok()?.as_raw_fd();
+        // SAFETY: room for `len` bytes.
+        checked(unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_PEERCRED, place, &mut len) }).ok()?;
+        (opener.pid > 0).then_some(opener.pid)
+    }
+
     /// Sends all of `bytes`.
     pub fn send(&self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
@@ -71,6 +81,7 @@ mod tests {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let stream = InheritedStream::open(ours.as_raw_fd()).unwrap();
         drop(ours);
+        assert_eq!(stream.opener(), Some(std::process::id() as i32));
         stream.send(b"cmd=init\n").unwrap();
         let mut bytes = [0; 16];
         assert_eq!(theirs.read(&mut bytes).unwrap(), 9);

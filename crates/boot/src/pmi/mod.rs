@@ -41,7 +41,7 @@ pub fn open(
     first: Version,
     environment: impl Fn(&str) -> Option<String>,
 ) -> Result<Box<dyn LauncherServer>> {
-    split_step::refuse(&environment)?;
+    split_step::refuse(&place, &environment)?;
     let PmiPlace { fd, rank, size } = place;
     let mut connection = Connection::open(fd)?;
     let (version, subversion) = if first == Version::One { ("1", "1") } else { ("2", "0") };

@@ -3,6 +3,7 @@
 //!
 //! Used by `pvar`.
 
+use hawser_os::host;
 use std::sync::Once;
 
 /// The former name and the present name of each variable that was renamed.
@@ -40,10 +41,10 @@ pub fn present_name(name: &[u8]) -> &[u8] {
         return name;
     };
     REPORTED.call_once(|| {
-        eprintln!(
+        host::print_error(&format!(
             "hawser: the performance variable {former} is now called {present}; the former names of counters work in \
              this version, and no longer in the next one (docs/hosts.md lists the names)"
-        );
+        ));
     });
     present.as_bytes()
 }
