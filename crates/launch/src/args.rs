@@ -318,10 +318,9 @@ pub fn parse(arguments: &[OsString], environment: Environment) -> Result<JobOpti
             // An error counts where the hosts are those of the job (`allocation::hosts`).
             options.launcher.components = allocation::components(environment).unwrap_or_default();
         }
-        if variable.is_some_and(allocation::is_of_manager) {
-            if global.oversubscribes || foreign_variables::may_oversubscribe(environment) {
-                options.hosts.iter_mut().for_each(|host| host.max = u32::MAX);
-            }
+        let may_oversubscribe = || global.oversubscribes || foreign_variables::may_oversubscribe(environment);
+        if variable.is_some_and(allocation::is_of_manager) && may_oversubscribe() {
+            options.hosts.iter_mut().for_each(|host| host.max = u32::MAX);
         }
         find_brokers(&mut options).map_err(NothingToRun::UsageError)?;
     }
