@@ -11,7 +11,7 @@ import time
 from contextlib import contextmanager
 
 import pytest
-from harness import ROOT
+from harness import LONG, ROOT
 from test_process_managers import IMB, environment, mpi4pys_own, ranks
 
 SLURM = ROOT / "build/slurm"
@@ -387,7 +387,9 @@ def two(make, session, tmp_path):
         yield lab, with_library(session, env), run, has_pmix
 
 
-@pytest.fixture(params=["pmi2", "pmix"])
+# At the end of a step of several components by pmix, srun itself waits for ever at times (Slurm 22.05: for the thread of
+# its other component's plugin, in pmixp_abort_agent_stop).
+@pytest.fixture(params=["pmi2", "pmix"] if LONG else ["pmi2"])
 def plugin(request, two):
     if request.param == "pmix" and not two[-1]:
         pytest.skip("not tested, the plugin pmix needs a mount of an overlay")

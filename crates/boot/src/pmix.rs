@@ -13,7 +13,7 @@ use hawser_os::pmix::{Pmix, PmixValue, WHOLE_JOB};
 use hawser_os::{host, process_tree, thread};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The variables by which a launcher names a process's job, and its rank.
 pub const JOB_VARIABLE: &str = "PMIX_NAMESPACE";
@@ -30,6 +30,8 @@ const REPLY_TIMEOUT_S: u64 = 10;
 /// The time, in s, that a process waits for the server when it ends. The library itself waits 2 s, and then frees what
 /// it has.
 const END_TIMEOUT_S: u64 = 5;
+/// The time, in ms, after which a key that a rank has not put yet is looked up again.
+const RETRY_MS: u32 = 5;
 
 /// The connection to the launcher's server.
 pub struct PmixConnection {
@@ -115,9 +117,16 @@ impl LauncherServer for PmixConnection {
     }
 
     fn get(&mut self, rank: u32, key: &str, limit_s: u64) -> Result<Vec<u8>> {
-        match self.value(rank, key, limit_s)? {
-            Some(PmixValue::Bytes(bytes)) => Ok(bytes),
-            other => Err(failed(&format!("PMIx_Get {key} of rank {rank}"), &format!("its value is {other:?}"))),
+        let deadline = Instant::now() + Duration::from_secs(limit_s);
+        loop {
+            match self.value(rank, key, limit_s)? {
+                Some(PmixValue::Bytes(bytes)) => return Ok(bytes),
+                // The process has committed something before, and the server waits for no second time.
+                None if Instant::now() < deadline => host::sleep_ms(RETRY_MS),
+                other => {
+                    return Err(failed(&format!("PMIx_Get {key} of rank {rank}"), &format!("its value is {other:?}")));
+                }
+            }
         }
     }
 

@@ -25,6 +25,8 @@ const GLOBAL: u8 = 3;
 /// PMIX_RANK_WILDCARD: the job itself instead of one of its processes.
 pub const WHOLE_JOB: u32 = u32::MAX - 1;
 const SUCCESS: c_int = 0;
+/// PMIX_ERR_NOT_FOUND.
+const NOT_FOUND: c_int = -46;
 
 /// `pmix_value_t`.
 #[repr(C)]
@@ -151,12 +153,17 @@ impl Pmix {
     }
 
     /// The value that process `rank` of `job` has committed under `key`, or that the launcher has; waits for a process
-    /// that has not committed yet. None if the value has a type that is not used here.
+    /// that has not committed yet. None if what the process has committed does not have the key, or the value has a type
+    /// that is not used here.
     pub fn get(&self, job: &str, rank: u32, key: &str) -> Result<Option<PmixValue>, String> {
         let (process, key) = (process(job, rank)?, checked_key(key)?);
         let mut value: *mut Value = ptr::null_mut();
         // SAFETY: the process and the key are alive during the call; a place for the result; no options.
-        self.checked(unsafe { (self.get)(&raw const process, key.as_ptr(), ptr::null(), 0, &raw mut value) })?;
+        let status = unsafe { (self.get)(&raw const process, key.as_ptr(), ptr::null(), 0, &raw mut value) };
+        if status == NOT_FOUND {
+            return Ok(None);
+        }
+        self.checked(status)?;
         if value.is_null() {
             return Ok(None);
         }
