@@ -153,8 +153,8 @@ impl Pmix {
     }
 
     /// The value that process `rank` of `job` has committed under `key`, or that the launcher has; waits for a process
-    /// that has not committed yet. None if what the process has committed does not have the key, or the value has a type
-    /// that is not used here.
+    /// that has not committed yet. None if the process has committed others but not that, or the value has a type that
+    /// is not used here.
     pub fn get(&self, job: &str, rank: u32, key: &str) -> Result<Option<PmixValue>, String> {
         let (process, key) = (process(job, rank)?, checked_key(key)?);
         let mut value: *mut Value = ptr::null_mut();
