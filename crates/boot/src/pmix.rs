@@ -32,6 +32,9 @@ const REPLY_TIMEOUT_S: u64 = 10;
 const END_TIMEOUT_S: u64 = 5;
 /// The time, in ms, after which a key that a rank has not put yet is looked up again.
 const RETRY_MS: u32 = 5;
+/// The time, in s, within which a rank that has put other keys puts a further one. A key that never comes is an error
+/// within 10 s.
+const KEY_TIMEOUT_S: u64 = 8;
 
 /// The connection to the launcher's server.
 pub struct PmixConnection {
@@ -117,7 +120,7 @@ impl LauncherServer for PmixConnection {
     }
 
     fn get(&mut self, rank: u32, key: &str, limit_s: u64) -> Result<Vec<u8>> {
-        let deadline = Instant::now() + Duration::from_secs(limit_s);
+        let deadline = Instant::now() + Duration::from_secs(limit_s.min(KEY_TIMEOUT_S));
         loop {
             match self.value(rank, key, limit_s)? {
                 Some(PmixValue::Bytes(bytes)) => return Ok(bytes),
