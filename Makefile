@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 BUILD := build
 STAGE := $(BUILD)/prefix
 # Cargo counts cores itself: it cannot have job slots of a make that runs several recipes at once.
-CARGO ?= env -u MAKEFLAGS cargo
+CARGO ?= env -u MAKEFLAGS -u MFLAGS cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # RUST=FOLDER: the Rust in FOLDER/bin instead of the one in the PATH. The folder where rustup puts cargo comes before the
 # distribution's: rustup is installed where the distribution's Rust is too old.

@@ -20,7 +20,7 @@ flags=
 for word in "-B$root/$old" "-L$root/$old" -Wl,--allow-shlib-undefined -Wl,-z,defs; do
     flags="$flags${flags:+$(printf '\037')}-Clink-arg=$word"
 done
-env -u MAKEFLAGS CARGO_ENCODED_RUSTFLAGS="$flags" CARGO_TARGET_DIR="$target" cargo build --release --target "$triple" \
+env -u MAKEFLAGS -u MFLAGS CARGO_ENCODED_RUSTFLAGS="$flags" CARGO_TARGET_DIR="$target" cargo build --release --target "$triple" \
     --lib --bin mpiexec --bin hawser-info --bin hawser-bench \
     -p hawser-abi-std -p hawser-abi-mpich -p hawser-launch -p hawser-bench
 artefacts=$target/$triple/release
