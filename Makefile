@@ -13,7 +13,8 @@ endif
 export RUST
 export PATH := $(if $(RUST),$(RUST)/bin:)$(HOME)/.cargo/bin:$(PATH)
 # The libraries and tools that are installed, and nothing else.
-PACKAGES := --lib --bin mpiexec --bin hawser-info --bin hawser-bench -p hawser-abi-std -p hawser-abi-mpich -p hawser-launch -p hawser-bench
+PACKAGES := --lib --bin mpiexec --bin hawser-info --bin hawser-bench \
+	-p hawser-abi-std -p hawser-abi-mpich -p hawser-launch -p hawser-bench
 
 # The names of the test programs of the crates that a pattern matches.
 tests = $(sort $(basename $(notdir $(wildcard crates/$(1)/tests/*.rs) $(patsubst %/main.rs,%.rs,\
@@ -55,7 +56,7 @@ stage: build
 GLIBC ?= 2.17
 portable: setup-demo
 	@rm -rf $(BUILD)/portable
-	packaging/portable.sh $(GLIBC) $(BUILD)/portable
+	packaging/portable.sh $(GLIBC) $(BUILD)/portable $(PACKAGES)
 
 wheel: $(if $(GLIBC),portable,setup-demo stage)
 	packaging/wheel.sh $(if $(GLIBC),$(BUILD)/portable,$(STAGE)) $(BUILD)/dist

@@ -320,6 +320,18 @@ def names(folder, env):
     return tools
 
 
+def limits_and_ends(mpiexec, build, slots):
+    """What holds in every allocation of two hosts: `mpiexec` runs ours in one of so many slots."""
+    done = mpiexec("-n", slots + 1, "true")
+    assert done.returncode != 0 and f"{slots + 1} ranks are more than the {slots} slots of this allocation" in done.stderr, done
+    assert mpiexec("-oversubscribe", "-n", slots + 1, "true").returncode == 0
+    done = mpiexec(build("ending.c"), "kill", "barrier")
+    assert done.returncode != 0 and done.stderr.count("was killed") == 1, done
+    # The input of a rank on the other host goes by srun.
+    done = mpiexec("-s", "2", "cat", input="through\n")
+    assert done.returncode == 0 and done.stdout == "through\n", done
+
+
 def in_allocation(run, lab, env, build):
     """Our mpiexec has its hosts and their agents from Slurm, and needs no other shell."""
     words = ["-N", "2", "--ntasks-per-node=2", "mpiexec"]
@@ -333,14 +345,7 @@ def in_allocation(run, lab, env, build):
     # All processors of each host, whatever a step of one task would get.
     everything = os.cpu_count()
     assert sorted(done.stdout.split()) == [str(everything)] * 4 + ["node0"] * 2 + ["node1"] * 2, done
-    done = mpiexec("-n", "17", "true")
-    assert done.returncode != 0 and "17 ranks are more than the 16 slots of this allocation" in done.stderr, done
-    assert mpiexec("-oversubscribe", "-n", "17", "true").returncode == 0
-    done = mpiexec(build("ending.c"), "kill", "barrier")
-    assert done.returncode != 0 and done.stderr.count("was killed") == 1, done
-    # The input of rank 1, on the other host, goes by srun.
-    done = mpiexec("-s", "2", "cat", input="through\n")
-    assert done.returncode == 0 and done.stdout == "through\n", done
+    limits_and_ends(mpiexec, build, 16)
     # More than all buffers between, and a reader that pauses for longer than heartbeats are apart.
     line = [SLURM / "usr/bin/salloc", *words, "sh", "-c", "head -c 30000000 /dev/zero"]
     with lab.hosts[0].start(line, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
@@ -449,14 +454,8 @@ def test_mpiexec_in_a_heterogeneous_job(two, build):
     # Two processors a task of the first component, and all processors of the machine for the ranks of each host.
     expected = [str(os.cpu_count())] * 12 + ["node0"] * 4 + ["node1"] * 8
     assert done.returncode == 0 and sorted(done.stdout.split()) == expected, done
-    done = mpiexec("-n", "13", "true")
-    assert done.returncode != 0 and "13 ranks are more than the 12 slots of this allocation" in done.stderr, done
-    assert mpiexec("-oversubscribe", "-n", "13", "true").returncode == 0
     # Rank 1 is in the second component, and the others wait for it in both.
-    done = mpiexec(build("ending.c"), "kill", "barrier")
-    assert done.returncode != 0 and done.stderr.count("was killed") == 1, done
-    done = mpiexec("-s", "2", "cat", input="through\n")
-    assert done.returncode == 0 and done.stdout == "through\n", done
+    limits_and_ends(mpiexec, build, 12)
     nothing_runs(run, lab)
 
 

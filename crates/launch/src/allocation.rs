@@ -94,12 +94,20 @@ fn read(file: &str) -> Result<String, String> {
 fn repeated(text: &str) -> Result<Vec<HostEntry>, String> {
     let mut hosts: Vec<HostEntry> = Vec::new();
     for name in text.split_whitespace() {
-        match hosts.iter_mut().find(|host| host.name == name) {
-            Some(host) => (host.slots, host.max) = (host.slots + 1, host.max + 1),
-            None => hosts.push(entry(name, 1, 1)?),
-        }
+        add(&mut hosts, entry(name, 1, 1)?);
     }
     Ok(hosts)
+}
+
+/// Adds a host, or its slots to those of the host with that name.
+pub fn add(hosts: &mut Vec<HostEntry>, host: HostEntry) {
+    match hosts.iter_mut().find(|other| other.name == host.name) {
+        Some(other) => {
+            other.slots = other.slots.saturating_add(host.slots);
+            other.max = other.max.saturating_add(host.max);
+        }
+        None => hosts.push(host),
+    }
 }
 
 /// The hosts of pairs of a name and a number of slots.
@@ -144,13 +152,7 @@ fn slurm_components(_number: &str, environment: Environment) -> Result<Vec<HostE
     let mut hosts: Vec<HostEntry> = Vec::new();
     for (group, names) in components.iter().enumerate() {
         for host in with_slots(names, &|name| environment(&of_component(name, group)))? {
-            match hosts.iter_mut().find(|other| other.name == host.name) {
-                Some(other) => {
-                    other.slots = other.slots.saturating_add(host.slots);
-                    other.max = other.max.saturating_add(host.max);
-                }
-                None => hosts.push(host),
-            }
+            add(&mut hosts, host);
         }
     }
     Ok(hosts)

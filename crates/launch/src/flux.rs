@@ -137,13 +137,7 @@ fn parsed(resources: &Value) -> Option<Vec<Broker>> {
 fn sums(brokers: Vec<Broker>) -> Result<Vec<HostEntry>, String> {
     let mut hosts: Vec<HostEntry> = Vec::new();
     for Broker { host: name, cores, .. } in brokers.into_iter().filter(|broker| broker.cores > 0) {
-        match hosts.iter_mut().find(|host| host.name == name) {
-            Some(host) => {
-                host.slots = host.slots.saturating_add(cores);
-                host.max = host.max.saturating_add(cores);
-            }
-            None => hosts.push(allocation::entry(&name, cores, cores)?),
-        }
+        allocation::add(&mut hosts, allocation::entry(&name, cores, cores)?);
     }
     Ok(hosts)
 }

@@ -6,6 +6,7 @@
 use crate::errno::{checked, restarted};
 use crate::fd_identity::{self, CheckedFd};
 use crate::poll;
+use crate::unix::Credentials;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -29,11 +30,7 @@ impl InheritedStream {
 
     /// The process that has opened the stream; None if it is not in sight of this one.
     pub fn opener(&self) -> Option<i32> {
-        let mut opener = libc::ucred { pid: 0, uid: 0, gid: 0 };
-        let (mut len, place) = (size_of::<libc::ucred>() as libc::socklen_t, (&raw mut opener).cast());
-        let fd = self.fd.live().ok()?.as_raw_fd();
-        // SAFETY: room for `len` bytes.
-        checked(unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_PEERCRED, place, &mut len) }).ok()?;
+        let opener = Credentials::of_peer(self.fd.live().ok()?.as_raw_fd()).ok()?;
         (opener.pid > 0).then_some(opener.pid)
     }
 

@@ -10,7 +10,7 @@ use crate::pidfd;
 use crate::poll::wait_ready;
 use std::io;
 use std::mem::{offset_of, zeroed};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 /// The identity of the process at the other end, as the kernel reports it. `pid` is its number in this process's pid
 /// namespace, 0 if it has none there.
@@ -18,6 +18,19 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 pub struct Credentials {
     pub pid: i32,
     pub user: u32,
+}
+
+impl Credentials {
+    /// Returns those of the process at the other end of the socket `fd`: the one that has made the pair, or that
+    /// listens or has connected. The pid is 0 if the process is not in sight of this one.
+    pub(crate) fn of_peer(fd: RawFd) -> io::Result<Credentials> {
+        let mut credentials = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+        let mut len = size_of::<libc::ucred>() as libc::socklen_t;
+        let place = (&raw mut credentials).cast();
+        // SAFETY: room for `len` bytes.
+        checked(unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_PEERCRED, place, &mut len) })?;
+        Ok(Credentials { pid: credentials.pid, user: credentials.uid })
+    }
 }
 
 /// A connected socket of messages. If the program has closed the socket's descriptor, sending is an error, and
@@ -173,12 +186,7 @@ impl SeqpacketSocket {
 
     /// Returns the identity of the other end.
     pub fn peer(&self) -> io::Result<Credentials> {
-        let mut credentials = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
-        let mut len = size_of::<libc::ucred>() as libc::socklen_t;
-        let place = (&raw mut credentials).cast();
-        // SAFETY: room for `len` bytes.
-        checked(unsafe { libc::getsockopt(self.0.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, place, &mut len) })?;
-        Ok(Credentials { pid: credentials.pid, user: credentials.uid })
+        Credentials::of_peer(self.0.as_raw_fd())
     }
 
     /// Returns a pidfd of the process at the other end. If the kernel cannot give one for a connection (before Linux
