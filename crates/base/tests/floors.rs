@@ -25,8 +25,11 @@ const FLOORS: &[(&str, u32)] = &[
     ("mpi", 6),
     ("node", 7),
     ("abi", 7),
+    ("fortran", 7),
     ("abi-std", 8),
     ("abi-mpich", 8),
+    ("fortran-std", 8),
+    ("fortran-mpich", 8),
     ("pm", 8),
     ("mad", 8),
     ("mplite", 8),
@@ -35,7 +38,19 @@ const FLOORS: &[(&str, u32)] = &[
 ];
 
 /// Crates that may contain `unsafe`; every other one forbids it.
-const UNSAFE: &[&str] = &["os", "base", "datatype", "dev-shm", "dev-ofi", "abi", "abi-std", "abi-mpich"];
+const UNSAFE: &[&str] = &[
+    "os",
+    "base",
+    "datatype",
+    "dev-shm",
+    "dev-ofi",
+    "abi",
+    "abi-std",
+    "abi-mpich",
+    "fortran",
+    "fortran-std",
+    "fortran-mpich",
+];
 
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

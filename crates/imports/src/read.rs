@@ -65,6 +65,16 @@ impl CrateSource {
     }
 }
 
+/// Returns the file that `#[path = "..."]` names. It is the `mod.rs` of a folder that several crates compile.
+fn path_attribute(item: &ItemMod) -> Option<String> {
+    let values = item.attrs.iter().filter(|attribute| attribute.path().is_ident("path"));
+    let text = |attribute: &syn::Attribute| match &attribute.meta.require_name_value().ok()?.value {
+        syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(path), .. }) => Some(path.value()),
+        _ => None,
+    };
+    values.filter_map(text).next()
+}
+
 /// Walks through one module's items.
 struct ModuleReader<'a> {
     all: &'a mut CrateSource,
@@ -86,8 +96,10 @@ impl ModuleReader<'_> {
         let name = item.ident.to_string();
         let inner = self.folder.join(&name);
         let Some((_, items)) = &item.content else {
+            let named = path_attribute(item).map(|path| self.folder.join(path));
+            let inner = named.as_ref().and_then(|path| path.parent()).map_or(inner, Path::to_owned);
             let files = [self.folder.join(format!("{name}.rs")), inner.join("mod.rs")];
-            let path = files.into_iter().find(|path| path.exists()).expect("a declared module has a file");
+            let path = named.into_iter().chain(files).find(|path| path.exists()).expect("a declared module has a file");
             let child = self.all.add_child(self.module, &name, Some(path.clone()));
             return self.all.read_file(child, &path, inner);
         };

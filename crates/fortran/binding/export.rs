@@ -1,0 +1,112 @@
+//! Makes the exported names of an entry point.
+//!
+//! Compilers write a name in lower case with an underscore behind it; some add a second one to names that have one
+//! already. Modules for Fortran 2008 have names of their own (MPI-5.0 §19.1.5), in which `f08ts` says that choice
+//! buffers are array descriptors. Every name exists for MPI and for PMPI. Bodies see the C functions as `c::MPI_X`,
+//! the type of choice buffers as `Buffer`, and return MPI's error code.
+
+/// Declares the C functions of MPI: in `mpi` under their names, in `pmpi` as PMPI_X.
+macro_rules! declare {
+    ($($name:ident($($arg:ident: $ty:ty),*) -> $ret:ty;)*) => {
+        /// MPI_X: a profiling library may be in between.
+        pub mod mpi {
+            use super::*;
+            unsafe extern "C" { $(pub fn $name($($arg: $ty),*) -> $ret;)* }
+        }
+        /// PMPI_X, under the names of MPI_X.
+        pub mod pmpi {
+            use super::*;
+            unsafe extern "C" { $(#[link_name = concat!("P", stringify!($name))] pub fn $name($($arg: $ty),*) -> $ret;)* }
+        }
+    };
+}
+
+/// Exports a subroutine under each of the given names; `ierror` may be absent in Fortran 2008.
+macro_rules! subroutine {
+    ([$($symbol:expr),*] $c:ident $buffer:ident $args:tt $lengths:tt $body:tt) => {
+        const _: () = {
+            #[allow(unused_imports)]
+            use crate::binding::c_functions::$c as c;
+            #[allow(unused)]
+            type Buffer = crate::binding::choice::$buffer;
+            subroutine! { @entry $args $lengths $body }
+            $(subroutine! { @export $symbol; $args $lengths })*
+        };
+    };
+    (@entry ($($arg:ident: $ty:ty),*) [$($len:ident),*] $body:tt) => {
+        #[inline(never)]
+        #[allow(unused_unsafe, unused_variables, clippy::too_many_arguments)]
+        unsafe extern "C" fn entry($($arg: $ty,)* ierror: *mut Fint $(, $len: Length)*) {
+            let body = move || -> c_int {
+                // SAFETY: the caller keeps to the contract of the MPI procedure: every argument is the address of what
+                // the procedure's interface says.
+                unsafe $body
+            };
+            let code = body();
+            if !ierror.is_null() {
+                // SAFETY: the caller's argument.
+                unsafe { ierror.write(code) };
+            }
+        }
+    };
+    (@export $symbol:expr; ($($arg:ident: $ty:ty),*) [$($len:ident),*]) => {
+        const _: () = {
+            #[unsafe(export_name = $symbol)]
+            #[allow(clippy::too_many_arguments)]
+            unsafe extern "C" fn exported($($arg: $ty,)* ierror: *mut Fint $(, $len: Length)*) {
+                // SAFETY: the caller's promise.
+                unsafe { entry($($arg,)* ierror $(, $len)*) }
+            }
+        };
+    };
+}
+
+/// A procedure without choice buffers, in all modules.
+macro_rules! plain {
+    ($name:literal $($rest:tt)*) => {
+        subroutine! { [concat!($name, "_"), concat!($name, "__"), concat!($name, "_f08_")] mpi Address $($rest)* }
+        subroutine! { [concat!("p", $name, "_"), concat!("p", $name, "__"), concat!("p", $name, "_f08_")]
+            pmpi Address $($rest)* }
+        crate::abi::more_plain! { $name $($rest)* }
+    };
+}
+
+/// A procedure that mpi_f08 does not have.
+macro_rules! plain_f90 {
+    ($name:literal $($rest:tt)*) => {
+        subroutine! { [concat!($name, "_"), concat!($name, "__")] mpi Address $($rest)* }
+        subroutine! { [concat!("p", $name, "_"), concat!("p", $name, "__")] pmpi Address $($rest)* }
+    };
+}
+
+/// A procedure of mpi_f08 alone.
+macro_rules! plain_f08 {
+    ($name:literal $($rest:tt)*) => {
+        subroutine! { [concat!($name, "_f08_")] mpi Address $($rest)* }
+        subroutine! { [concat!("p", $name, "_f08_")] pmpi Address $($rest)* }
+        crate::abi::more_plain! { $name $($rest)* }
+    };
+}
+
+/// A procedure with choice buffers: their addresses in mpif.h and mpi, their descriptors in mpi_f08.
+macro_rules! choice {
+    ($name:literal $($rest:tt)*) => {
+        choice_f90! { $name $($rest)* }
+        choice_f08! { $name $($rest)* }
+    };
+}
+
+macro_rules! choice_f90 {
+    ($name:literal $($rest:tt)*) => {
+        subroutine! { [concat!($name, "_"), concat!($name, "__")] mpi Address $($rest)* }
+        subroutine! { [concat!("p", $name, "_"), concat!("p", $name, "__")] pmpi Address $($rest)* }
+    };
+}
+
+macro_rules! choice_f08 {
+    ($name:literal $($rest:tt)*) => {
+        subroutine! { [concat!($name, "_f08ts")] mpi Descriptor $($rest)* }
+        subroutine! { [concat!("p", $name, "_f08ts")] pmpi Descriptor $($rest)* }
+        crate::abi::more_choice! { $name $($rest)* }
+    };
+}

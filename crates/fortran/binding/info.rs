@@ -1,0 +1,149 @@
+//! Values of an info, names of process sets, and packing by a data representation: procedures whose character arguments
+//! have a length of their own, which counts C's NUL in C and does not in Fortran.
+
+use crate::binding::choice::CountArgument;
+use crate::binding::prelude::*;
+
+plain! { "mpi_info_get" (info: *const Fint, key: *const c_char, valuelen: *const c_int, value: *mut c_char,
+    flag: *mut Logical) [key_len, value_len] {
+    let key = Text::trimmed(key, key_len);
+    let mut c_value = TextOut::new(entries(*valuelen) + 1);
+    let mut found = 0;
+    let code = c::MPI_Info_get(handle(*info), key.as_ptr(), *valuelen, c_value.as_mut_ptr(), &mut found);
+    if code == 0 {
+        *flag = logical(found);
+        if found != 0 {
+            c_value.store(value, value_len);
+        }
+    }
+    code
+} }
+plain! { "mpi_info_get_string" (info: *const Fint, key: *const c_char, buflen: *mut c_int, value: *mut c_char,
+    flag: *mut Logical) [key_len, value_len] {
+    let key = Text::trimmed(key, key_len);
+    let room = entries(*buflen).min(value_len);
+    let mut c_value = TextOut::new(room + 1);
+    // 0 asks for the length alone.
+    let (mut length, mut found) = (if room == 0 { 0 } else { room as c_int + 1 }, 0);
+    let code = c::MPI_Info_get_string(handle(*info), key.as_ptr(), &mut length, c_value.as_mut_ptr(), &mut found);
+    if code == 0 {
+        *flag = logical(found);
+        if found != 0 {
+            *buflen = length - 1;
+            if room > 0 {
+                c_value.store(value, value_len);
+            }
+        }
+    }
+    code
+} }
+plain! { "mpi_info_create_env" (info: *mut Fint) [] {
+    let mut c_info = handle(*info);
+    let code = c::MPI_Info_create_env(0, ptr::null_mut(), &mut c_info);
+    if code == 0 {
+        *info = number(c_info);
+    }
+    code
+} }
+plain! { "mpi_session_get_nth_pset" (session: *const Fint, info: *const Fint, n: *const c_int, pset_len: *mut c_int,
+    pset_name: *mut c_char) [name_len] {
+    let room = entries(*pset_len).min(name_len);
+    let mut c_name = TextOut::new(room + 1);
+    let mut length = if room == 0 { 0 } else { room as c_int + 1 };
+    let code =
+        c::MPI_Session_get_nth_pset(handle(*session), handle(*info), *n, &mut length, c_name.as_mut_ptr());
+    if code == 0 {
+        *pset_len = length - 1;
+        if room > 0 {
+            c_name.store(pset_name, name_len);
+        }
+    }
+    code
+} }
+
+/// Returns the name of a data representation whose length is unknown, as in a procedure with BIND(C): packing knows one
+/// name, so that the characters are compared one by one.
+///
+/// # Safety
+/// `name` has the characters of `external32` as far as they are equal, and one more.
+unsafe fn external_name(name: *const c_char) -> Text {
+    let known = "external32";
+    // SAFETY: the caller's promise.
+    let same = known.bytes().enumerate().all(|(i, c)| unsafe { name.add(i).read() as u8 == c });
+    let name = if same { known } else { "a data representation that is unknown" };
+    // SAFETY: a string of that length.
+    unsafe { Text::of(name.as_ptr().cast(), name.len()) }
+}
+
+/// A C function that packs: from a message to a buffer of `S` bytes at a position.
+type Pack<N, S> = unsafe extern "C" fn(*const c_char, *const c_void, N, Handle, *mut c_void, S, *mut S) -> c_int;
+/// A C function that unpacks: from a buffer of `S` bytes at a position to a message.
+type Unpack<N, S> = unsafe extern "C" fn(*const c_char, *const c_void, S, *mut S, *mut c_void, N, Handle) -> c_int;
+
+unsafe fn pack<N: CountArgument, S>(
+    with: Pack<N, S>,
+    name: &Text,
+    from: (impl Choice, N, Handle),
+    to: (impl Choice, S),
+    position: *mut S,
+) -> c_int {
+    // SAFETY: the caller's arguments, as for the MPI procedure.
+    unsafe {
+        let message = choice::described(from.0, from.1, from.2);
+        let packed = choice::Copied::of(to.0);
+        let code =
+            with(name.as_ptr(), message.address, message.count, message.datatype, packed.address(), to.1, position);
+        message.free();
+        packed.finish(true);
+        code
+    }
+}
+
+unsafe fn unpack<N: CountArgument, S>(
+    with: Unpack<N, S>,
+    name: &Text,
+    from: (impl Choice, S),
+    position: *mut S,
+    to: (impl Choice, N, Handle),
+) -> c_int {
+    // SAFETY: the caller's arguments, as for the MPI procedure.
+    unsafe {
+        let packed = choice::Copied::of(from.0);
+        let message = choice::described(to.0, to.1, to.2);
+        let code =
+            with(name.as_ptr(), packed.address(), from.1, position, message.address, message.count, message.datatype);
+        message.free();
+        packed.finish(false);
+        code
+    }
+}
+
+/// Exports a procedure that packs and one that unpacks, under names of one form.
+macro_rules! external {
+    ([$($pack:expr),*] [$($unpack:expr),*] $c:ident $buffer:ident [$($len:ident)?] $named:expr;
+        $c_pack:ident $c_unpack:ident $number:ty, $size:ty) => {
+        subroutine! { [$($pack),*] $c $buffer (datarep: *const c_char, inbuf: Buffer, incount: *const $number,
+            datatype: *const Fint, outbuf: Buffer, outsize: *const $size, position: *mut $size) [$($len)?] {
+            let name = $named(datarep $(, $len)?);
+            pack(c::$c_pack, &name, (inbuf, *incount, handle(*datatype)), (outbuf, *outsize), position)
+        } }
+        subroutine! { [$($unpack),*] $c $buffer (datarep: *const c_char, inbuf: Buffer, insize: *const $size,
+            position: *mut $size, outbuf: Buffer, outcount: *const $number, datatype: *const Fint) [$($len)?] {
+            let name = $named(datarep $(, $len)?);
+            unpack(c::$c_unpack, &name, (inbuf, *insize), position, (outbuf, *outcount, handle(*datatype)))
+        } }
+    };
+}
+
+external! { ["mpi_pack_external_", "mpi_pack_external__"] ["mpi_unpack_external_", "mpi_unpack_external__"]
+mpi Address [len] Text::of; MPI_Pack_external MPI_Unpack_external c_int, Aint }
+external! { ["pmpi_pack_external_", "pmpi_pack_external__"] ["pmpi_unpack_external_", "pmpi_unpack_external__"]
+pmpi Address [len] Text::of; MPI_Pack_external MPI_Unpack_external c_int, Aint }
+external! { ["mpi_pack_external_f08ts"] ["mpi_unpack_external_f08ts"]
+mpi Descriptor [] external_name; MPI_Pack_external MPI_Unpack_external c_int, Aint }
+external! { ["pmpi_pack_external_f08ts"] ["pmpi_unpack_external_f08ts"]
+pmpi Descriptor [] external_name; MPI_Pack_external MPI_Unpack_external c_int, Aint }
+external! { ["mpi_pack_external_c_f08ts"] ["mpi_unpack_external_c_f08ts"]
+mpi Descriptor [] external_name; MPI_Pack_external_c MPI_Unpack_external_c Count, Count }
+external! { ["pmpi_pack_external_c_f08ts"] ["pmpi_unpack_external_c_f08ts"]
+pmpi Descriptor [] external_name; MPI_Pack_external_c MPI_Unpack_external_c Count, Count }

@@ -1,0 +1,1450 @@
+//! Entry points of Fortran: collectives.
+//!
+//! Written by crates/fortran/tools/binding.py from the table of functions; do not edit.
+
+use crate::binding::prelude::*;
+
+choice! { "mpi_allgather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
+    *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let code = c::MPI_Allgather(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, handle(*comm));
+    sendbuf.free();
+    recvbuf.free();
+    code
+} }
+choice_f08! { "mpi_allgather_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const Count, recvtype: *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let code = c::MPI_Allgather_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, handle(*comm));
+    sendbuf.free();
+    recvbuf.free();
+    code
+} }
+choice! { "mpi_allgather_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Allgather_init(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, handle(*comm), handle(*info), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_allgather_init_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Allgather_init_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, handle(*comm), handle(*info), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_allgatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+    recvcounts: *const c_int, displs: *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Allgatherv(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address(), recvcounts,
+        displs, handle(*recvtype), handle(*comm));
+    sendbuf.free();
+    recvbuf.finish(true);
+    code
+} }
+choice_f08! { "mpi_allgatherv_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+    recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Allgatherv_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address(), recvcounts,
+        displs, handle(*recvtype), handle(*comm));
+    sendbuf.free();
+    recvbuf.finish(true);
+    code
+} }
+choice! { "mpi_allgatherv_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+    recvcounts: *const c_int, displs: *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint,
+    request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Allgatherv_init") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Allgatherv_init(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts, displs,
+        handle(*recvtype), handle(*comm), handle(*info), &mut c_request);
+    sendbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_allgatherv_init_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+    recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request:
+    *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Allgatherv_init_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Allgatherv_init_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts, displs,
+        handle(*recvtype), handle(*comm), handle(*info), &mut c_request);
+    sendbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_allreduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const
+    Fint, comm: *const Fint) [] {
+    let sendbuf = choice::Copied::of(sendbuf);
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Allreduce(sendbuf.address(), recvbuf.address(), *count, handle(*datatype), handle(*op),
+        handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
+    code
+} }
+choice_f08! { "mpi_allreduce_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op:
+    *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::Copied::of(sendbuf);
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Allreduce_c(sendbuf.address(), recvbuf.address(), *count, handle(*datatype), handle(*op),
+        handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
+    code
+} }
+choice! { "mpi_allreduce_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const
+    Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Allreduce_init") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Allreduce_init") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Allreduce_init(sendbuf, recvbuf, *count, handle(*datatype), handle(*op), handle(*comm),
+        handle(*info), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_allreduce_init_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op:
+    *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Allreduce_init_c") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Allreduce_init_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Allreduce_init_c(sendbuf, recvbuf, *count, handle(*datatype), handle(*op), handle(*comm),
+        handle(*info), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_alltoall" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
+    *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let code = c::MPI_Alltoall(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, handle(*comm));
+    sendbuf.free();
+    recvbuf.free();
+    code
+} }
+choice_f08! { "mpi_alltoall_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const Count, recvtype: *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let code = c::MPI_Alltoall_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, handle(*comm));
+    sendbuf.free();
+    recvbuf.free();
+    code
+} }
+choice! { "mpi_alltoall_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Alltoall_init(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, handle(*comm), handle(*info), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_alltoall_init_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Alltoall_init_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, handle(*comm), handle(*info), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_alltoallv" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtype: *const Fint,
+    recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::Copied::of(sendbuf);
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Alltoallv(sendbuf.address(), sendcounts, sdispls, handle(*sendtype), recvbuf.address(),
+        recvcounts, rdispls, handle(*recvtype), handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
+    code
+} }
+choice_f08! { "mpi_alltoallv_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtype: *const Fint,
+    recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtype: *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::Copied::of(sendbuf);
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Alltoallv_c(sendbuf.address(), sendcounts, sdispls, handle(*sendtype), recvbuf.address(),
+        recvcounts, rdispls, handle(*recvtype), handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
+    code
+} }
+choice! { "mpi_alltoallv_init" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtype: *const Fint,
+    recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtype: *const Fint, comm: *const Fint, info:
+    *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Alltoallv_init") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Alltoallv_init") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Alltoallv_init(sendbuf, sendcounts, sdispls, handle(*sendtype), recvbuf, recvcounts, rdispls,
+        handle(*recvtype), handle(*comm), handle(*info), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_alltoallv_init_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtype: *const
+    Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtype: *const Fint, comm: *const Fint,
+    info: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Alltoallv_init_c") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Alltoallv_init_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Alltoallv_init_c(sendbuf, sendcounts, sdispls, handle(*sendtype), recvbuf, recvcounts, rdispls,
+        handle(*recvtype), handle(*comm), handle(*info), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_alltoallw" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const Fint,
+    recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::Copied::of(sendbuf);
+    let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf.address(), handle(*comm), true,
+        count::processes));
+    let recvbuf = choice::Copied::of(recvbuf);
+    let recvtypes = Handles::of(recvtypes, || choice::types_of(ptr::null_mut(), handle(*comm), false,
+        count::processes));
+    let code = c::MPI_Alltoallw(sendbuf.address(), sendcounts, sdispls, sendtypes.as_ptr(), recvbuf.address(),
+        recvcounts, rdispls, recvtypes.as_ptr(), handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
+    code
+} }
+choice_f08! { "mpi_alltoallw_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtypes: *const
+    Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtypes: *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::Copied::of(sendbuf);
+    let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf.address(), handle(*comm), true,
+        count::processes));
+    let recvbuf = choice::Copied::of(recvbuf);
+    let recvtypes = Handles::of(recvtypes, || choice::types_of(ptr::null_mut(), handle(*comm), false,
+        count::processes));
+    let code = c::MPI_Alltoallw_c(sendbuf.address(), sendcounts, sdispls, sendtypes.as_ptr(), recvbuf.address(),
+        recvcounts, rdispls, recvtypes.as_ptr(), handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
+    code
+} }
+choice! { "mpi_alltoallw_init" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const
+    Fint, recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const Fint, comm: *const Fint,
+    info: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Alltoallw_init") };
+    let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf, handle(*comm), true, count::processes));
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Alltoallw_init") };
+    let recvtypes = Handles::of(recvtypes, || choice::types_of(ptr::null_mut(), handle(*comm), false,
+        count::processes));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes.as_ptr(), recvbuf, recvcounts, rdispls,
+        recvtypes.as_ptr(), handle(*comm), handle(*info), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_alltoallw_init_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtypes: *const
+    Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtypes: *const Fint, comm: *const Fint,
+    info: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Alltoallw_init_c") };
+    let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf, handle(*comm), true, count::processes));
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Alltoallw_init_c") };
+    let recvtypes = Handles::of(recvtypes, || choice::types_of(ptr::null_mut(), handle(*comm), false,
+        count::processes));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes.as_ptr(), recvbuf, recvcounts, rdispls,
+        recvtypes.as_ptr(), handle(*comm), handle(*info), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+plain! { "mpi_barrier" (comm: *const Fint) [] {
+    c::MPI_Barrier(handle(*comm))
+} }
+plain! { "mpi_barrier_init" (comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let mut c_request = handle(*request);
+    let code = c::MPI_Barrier_init(handle(*comm), handle(*info), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_bcast" (buffer: Buffer, count: *const c_int, datatype: *const Fint, root: *const c_int, comm: *const
+    Fint) [] {
+    let buffer = choice::described(buffer, *count, handle(*datatype));
+    let code = c::MPI_Bcast(buffer.address, buffer.count, buffer.datatype, *root, handle(*comm));
+    buffer.free();
+    code
+} }
+choice_f08! { "mpi_bcast_c" (buffer: Buffer, count: *const Count, datatype: *const Fint, root: *const c_int, comm:
+    *const Fint) [] {
+    let buffer = choice::described(buffer, *count, handle(*datatype));
+    let code = c::MPI_Bcast_c(buffer.address, buffer.count, buffer.datatype, *root, handle(*comm));
+    buffer.free();
+    code
+} }
+choice! { "mpi_bcast_init" (buffer: Buffer, count: *const c_int, datatype: *const Fint, root: *const c_int, comm: *const
+    Fint, info: *const Fint, request: *mut Fint) [] {
+    let buffer = choice::described(buffer, *count, handle(*datatype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Bcast_init(buffer.address, buffer.count, buffer.datatype, *root, handle(*comm), handle(*info),
+        &mut c_request);
+    buffer.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_bcast_init_c" (buffer: Buffer, count: *const Count, datatype: *const Fint, root: *const c_int, comm:
+    *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let buffer = choice::described(buffer, *count, handle(*datatype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Bcast_init_c(buffer.address, buffer.count, buffer.datatype, *root, handle(*comm), handle(*info),
+        &mut c_request);
+    buffer.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_exscan" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint,
+    comm: *const Fint) [] {
+    let sendbuf = choice::Copied::of(sendbuf);
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Exscan(sendbuf.address(), recvbuf.address(), *count, handle(*datatype), handle(*op),
+        handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
+    code
+} }
+choice_f08! { "mpi_exscan_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op: *const
+    Fint, comm: *const Fint) [] {
+    let sendbuf = choice::Copied::of(sendbuf);
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Exscan_c(sendbuf.address(), recvbuf.address(), *count, handle(*datatype), handle(*op),
+        handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
+    code
+} }
+choice! { "mpi_exscan_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const
+    Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Exscan_init") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Exscan_init") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Exscan_init(sendbuf, recvbuf, *count, handle(*datatype), handle(*op), handle(*comm),
+        handle(*info), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_exscan_init_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op:
+    *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Exscan_init_c") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Exscan_init_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Exscan_init_c(sendbuf, recvbuf, *count, handle(*datatype), handle(*op), handle(*comm),
+        handle(*info), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_gather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
+    *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let code = c::MPI_Gather(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, *root, handle(*comm));
+    sendbuf.free();
+    recvbuf.free();
+    code
+} }
+choice_f08! { "mpi_gather_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let code = c::MPI_Gather_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, *root, handle(*comm));
+    sendbuf.free();
+    recvbuf.free();
+    code
+} }
+choice! { "mpi_gather_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint, request:
+    *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Gather_init(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, *root, handle(*comm), handle(*info), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_gather_init_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint, request:
+    *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Gather_init_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, *root, handle(*comm), handle(*info), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_gatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcounts:
+    *const c_int, displs: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Gatherv(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address(), recvcounts, displs,
+        handle(*recvtype), *root, handle(*comm));
+    sendbuf.free();
+    recvbuf.finish(true);
+    code
+} }
+choice_f08! { "mpi_gatherv_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+    recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Gatherv_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address(), recvcounts, displs,
+        handle(*recvtype), *root, handle(*comm));
+    sendbuf.free();
+    recvbuf.finish(true);
+    code
+} }
+choice! { "mpi_gatherv_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+    recvcounts: *const c_int, displs: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info:
+    *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Gatherv_init") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Gatherv_init(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts, displs,
+        handle(*recvtype), *root, handle(*comm), handle(*info), &mut c_request);
+    sendbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_gatherv_init_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+    recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info:
+    *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Gatherv_init_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Gatherv_init_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts, displs,
+        handle(*recvtype), *root, handle(*comm), handle(*info), &mut c_request);
+    sendbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_iallgather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
+    *const c_int, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Iallgather(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, handle(*comm), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_iallgather_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Iallgather_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, handle(*comm), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_iallgatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+    recvcounts: *const c_int, displs: *const c_int, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Iallgatherv") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Iallgatherv(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts, displs,
+        handle(*recvtype), handle(*comm), &mut c_request);
+    sendbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_iallgatherv_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+    recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Iallgatherv_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Iallgatherv_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts, displs,
+        handle(*recvtype), handle(*comm), &mut c_request);
+    sendbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_iallreduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const
+    Fint, comm: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Iallreduce") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Iallreduce") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Iallreduce(sendbuf, recvbuf, *count, handle(*datatype), handle(*op), handle(*comm), &mut
+        c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_iallreduce_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op:
+    *const Fint, comm: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Iallreduce_c") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Iallreduce_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Iallreduce_c(sendbuf, recvbuf, *count, handle(*datatype), handle(*op), handle(*comm), &mut
+        c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_ialltoall" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
+    *const c_int, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ialltoall(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, handle(*comm), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_ialltoall_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ialltoall_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, handle(*comm), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_ialltoallv" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtype: *const Fint,
+    recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtype: *const Fint, comm: *const Fint, request:
+    *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ialltoallv") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ialltoallv") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ialltoallv(sendbuf, sendcounts, sdispls, handle(*sendtype), recvbuf, recvcounts, rdispls,
+        handle(*recvtype), handle(*comm), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_ialltoallv_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtype: *const
+    Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtype: *const Fint, comm: *const Fint,
+    request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ialltoallv_c") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ialltoallv_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ialltoallv_c(sendbuf, sendcounts, sdispls, handle(*sendtype), recvbuf, recvcounts, rdispls,
+        handle(*recvtype), handle(*comm), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_ialltoallw" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const Fint,
+    recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const Fint, comm: *const Fint,
+    request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ialltoallw") };
+    let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf, handle(*comm), true, count::processes));
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ialltoallw") };
+    let recvtypes = Handles::of(recvtypes, || choice::types_of(ptr::null_mut(), handle(*comm), false,
+        count::processes));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes.as_ptr(), recvbuf, recvcounts, rdispls,
+        recvtypes.as_ptr(), handle(*comm), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_ialltoallw_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtypes: *const
+    Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtypes: *const Fint, comm: *const Fint,
+    request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ialltoallw_c") };
+    let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf, handle(*comm), true, count::processes));
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ialltoallw_c") };
+    let recvtypes = Handles::of(recvtypes, || choice::types_of(ptr::null_mut(), handle(*comm), false,
+        count::processes));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ialltoallw_c(sendbuf, sendcounts, sdispls, sendtypes.as_ptr(), recvbuf, recvcounts, rdispls,
+        recvtypes.as_ptr(), handle(*comm), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+plain! { "mpi_ibarrier" (comm: *const Fint, request: *mut Fint) [] {
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ibarrier(handle(*comm), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_ibcast" (buffer: Buffer, count: *const c_int, datatype: *const Fint, root: *const c_int, comm: *const
+    Fint, request: *mut Fint) [] {
+    let buffer = choice::described(buffer, *count, handle(*datatype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ibcast(buffer.address, buffer.count, buffer.datatype, *root, handle(*comm), &mut c_request);
+    buffer.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_ibcast_c" (buffer: Buffer, count: *const Count, datatype: *const Fint, root: *const c_int, comm:
+    *const Fint, request: *mut Fint) [] {
+    let buffer = choice::described(buffer, *count, handle(*datatype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ibcast_c(buffer.address, buffer.count, buffer.datatype, *root, handle(*comm), &mut c_request);
+    buffer.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_iexscan" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint,
+    comm: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Iexscan") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Iexscan") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Iexscan(sendbuf, recvbuf, *count, handle(*datatype), handle(*op), handle(*comm), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_iexscan_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op: *const
+    Fint, comm: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Iexscan_c") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Iexscan_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Iexscan_c(sendbuf, recvbuf, *count, handle(*datatype), handle(*op), handle(*comm), &mut
+        c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_igather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
+    *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Igather(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, *root, handle(*comm), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_igather_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Igather_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, *root, handle(*comm), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_igatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcounts:
+    *const c_int, displs: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut
+    Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Igatherv") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Igatherv(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts, displs,
+        handle(*recvtype), *root, handle(*comm), &mut c_request);
+    sendbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_igatherv_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+    recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, root: *const c_int, comm: *const Fint,
+    request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Igatherv_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Igatherv_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts, displs,
+        handle(*recvtype), *root, handle(*comm), &mut c_request);
+    sendbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_ineighbor_allgather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ineighbor_allgather(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
+        recvbuf.count, recvbuf.datatype, handle(*comm), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_ineighbor_allgather_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
+    Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ineighbor_allgather_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
+        recvbuf.count, recvbuf.datatype, handle(*comm), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_ineighbor_allgatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+    recvcounts: *const c_int, displs: *const c_int, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ineighbor_allgatherv") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ineighbor_allgatherv(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts,
+        displs, handle(*recvtype), handle(*comm), &mut c_request);
+    sendbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_ineighbor_allgatherv_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
+    Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const Fint, request: *mut Fint)
+    [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ineighbor_allgatherv_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ineighbor_allgatherv_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts,
+        displs, handle(*recvtype), handle(*comm), &mut c_request);
+    sendbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_ineighbor_alltoall" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ineighbor_alltoall(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
+        recvbuf.count, recvbuf.datatype, handle(*comm), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_ineighbor_alltoall_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
+    Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ineighbor_alltoall_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
+        recvbuf.count, recvbuf.datatype, handle(*comm), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_ineighbor_alltoallv" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtype: *const
+    Fint, recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtype: *const Fint, comm: *const Fint,
+    request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ineighbor_alltoallv") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ineighbor_alltoallv") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ineighbor_alltoallv(sendbuf, sendcounts, sdispls, handle(*sendtype), recvbuf, recvcounts, rdispls,
+        handle(*recvtype), handle(*comm), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_ineighbor_alltoallv_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtype:
+    *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtype: *const Fint, comm: *const
+    Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ineighbor_alltoallv_c") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ineighbor_alltoallv_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ineighbor_alltoallv_c(sendbuf, sendcounts, sdispls, handle(*sendtype), recvbuf, recvcounts,
+        rdispls, handle(*recvtype), handle(*comm), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_ineighbor_alltoallw" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const Aint, sendtypes: *const
+    Fint, recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const Aint, recvtypes: *const Fint, comm: *const Fint,
+    request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ineighbor_alltoallw") };
+    let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf, handle(*comm), true, count::neighbors));
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ineighbor_alltoallw") };
+    let recvtypes = Handles::of(recvtypes, || choice::types_of(ptr::null_mut(), handle(*comm), false,
+        count::neighbors));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes.as_ptr(), recvbuf, recvcounts,
+        rdispls, recvtypes.as_ptr(), handle(*comm), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_ineighbor_alltoallw_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtypes:
+    *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtypes: *const Fint, comm: *const
+    Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ineighbor_alltoallw_c") };
+    let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf, handle(*comm), true, count::neighbors));
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ineighbor_alltoallw_c") };
+    let recvtypes = Handles::of(recvtypes, || choice::types_of(ptr::null_mut(), handle(*comm), false,
+        count::neighbors));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ineighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes.as_ptr(), recvbuf, recvcounts,
+        rdispls, recvtypes.as_ptr(), handle(*comm), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_ireduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint,
+    root: *const c_int, comm: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ireduce") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ireduce") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ireduce(sendbuf, recvbuf, *count, handle(*datatype), handle(*op), *root, handle(*comm), &mut
+        c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_ireduce_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op: *const
+    Fint, root: *const c_int, comm: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ireduce_c") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ireduce_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ireduce_c(sendbuf, recvbuf, *count, handle(*datatype), handle(*op), *root, handle(*comm), &mut
+        c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_ireduce_scatter" (sendbuf: Buffer, recvbuf: Buffer, recvcounts: *const c_int, datatype: *const Fint, op:
+    *const Fint, comm: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ireduce_scatter") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ireduce_scatter") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ireduce_scatter(sendbuf, recvbuf, recvcounts, handle(*datatype), handle(*op), handle(*comm), &mut
+        c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_ireduce_scatter_block" (sendbuf: Buffer, recvbuf: Buffer, recvcount: *const c_int, datatype: *const Fint,
+    op: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ireduce_scatter_block") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ireduce_scatter_block") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ireduce_scatter_block(sendbuf, recvbuf, *recvcount, handle(*datatype), handle(*op), handle(*comm),
+        &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_ireduce_scatter_block_c" (sendbuf: Buffer, recvbuf: Buffer, recvcount: *const Count, datatype: *const
+    Fint, op: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ireduce_scatter_block_c") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ireduce_scatter_block_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ireduce_scatter_block_c(sendbuf, recvbuf, *recvcount, handle(*datatype), handle(*op),
+        handle(*comm), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_ireduce_scatter_c" (sendbuf: Buffer, recvbuf: Buffer, recvcounts: *const Count, datatype: *const
+    Fint, op: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ireduce_scatter_c") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ireduce_scatter_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Ireduce_scatter_c(sendbuf, recvbuf, recvcounts, handle(*datatype), handle(*op), handle(*comm),
+        &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_iscan" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint,
+    comm: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Iscan") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Iscan") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Iscan(sendbuf, recvbuf, *count, handle(*datatype), handle(*op), handle(*comm), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_iscan_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op: *const
+    Fint, comm: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Iscan_c") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Iscan_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Iscan_c(sendbuf, recvbuf, *count, handle(*datatype), handle(*op), handle(*comm), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_iscatter" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
+    *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Iscatter(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, *root, handle(*comm), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_iscatter_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Iscatter_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, *root, handle(*comm), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_iscatterv" (sendbuf: Buffer, sendcounts: *const c_int, displs: *const c_int, sendtype: *const Fint,
+    recvbuf: Buffer, recvcount: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request:
+    *mut Fint) [] {
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Iscatterv") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Iscatterv(sendbuf, sendcounts, displs, handle(*sendtype), recvbuf.address, recvbuf.count,
+        recvbuf.datatype, *root, handle(*comm), &mut c_request);
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_iscatterv_c" (sendbuf: Buffer, sendcounts: *const Count, displs: *const Aint, sendtype: *const Fint,
+    recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request:
+    *mut Fint) [] {
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Iscatterv_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Iscatterv_c(sendbuf, sendcounts, displs, handle(*sendtype), recvbuf.address, recvbuf.count,
+        recvbuf.datatype, *root, handle(*comm), &mut c_request);
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_neighbor_allgather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let code = c::MPI_Neighbor_allgather(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
+        recvbuf.count, recvbuf.datatype, handle(*comm));
+    sendbuf.free();
+    recvbuf.free();
+    code
+} }
+choice_f08! { "mpi_neighbor_allgather_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
+    Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let code = c::MPI_Neighbor_allgather_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
+        recvbuf.count, recvbuf.datatype, handle(*comm));
+    sendbuf.free();
+    recvbuf.free();
+    code
+} }
+choice! { "mpi_neighbor_allgather_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf:
+    Buffer, recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Neighbor_allgather_init(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
+        recvbuf.count, recvbuf.datatype, handle(*comm), handle(*info), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_neighbor_allgather_init_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
+    Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Neighbor_allgather_init_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
+        recvbuf.count, recvbuf.datatype, handle(*comm), handle(*info), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_neighbor_allgatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+    recvcounts: *const c_int, displs: *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Neighbor_allgatherv(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address(),
+        recvcounts, displs, handle(*recvtype), handle(*comm));
+    sendbuf.free();
+    recvbuf.finish(true);
+    code
+} }
+choice_f08! { "mpi_neighbor_allgatherv_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
+    Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Neighbor_allgatherv_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address(),
+        recvcounts, displs, handle(*recvtype), handle(*comm));
+    sendbuf.free();
+    recvbuf.finish(true);
+    code
+} }
+choice! { "mpi_neighbor_allgatherv_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf:
+    Buffer, recvcounts: *const c_int, displs: *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint,
+    request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Neighbor_allgatherv_init") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Neighbor_allgatherv_init(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts,
+        displs, handle(*recvtype), handle(*comm), handle(*info), &mut c_request);
+    sendbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_neighbor_allgatherv_init_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint,
+    recvbuf: Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const Fint, info:
+    *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Neighbor_allgatherv_init_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Neighbor_allgatherv_init_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts,
+        displs, handle(*recvtype), handle(*comm), handle(*info), &mut c_request);
+    sendbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_neighbor_alltoall" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let code = c::MPI_Neighbor_alltoall(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
+        recvbuf.count, recvbuf.datatype, handle(*comm));
+    sendbuf.free();
+    recvbuf.free();
+    code
+} }
+choice_f08! { "mpi_neighbor_alltoall_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
+    Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let code = c::MPI_Neighbor_alltoall_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
+        recvbuf.count, recvbuf.datatype, handle(*comm));
+    sendbuf.free();
+    recvbuf.free();
+    code
+} }
+choice! { "mpi_neighbor_alltoall_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf:
+    Buffer, recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Neighbor_alltoall_init(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
+        recvbuf.count, recvbuf.datatype, handle(*comm), handle(*info), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_neighbor_alltoall_init_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
+    Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Neighbor_alltoall_init_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
+        recvbuf.count, recvbuf.datatype, handle(*comm), handle(*info), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_neighbor_alltoallv" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtype: *const
+    Fint, recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::Copied::of(sendbuf);
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Neighbor_alltoallv(sendbuf.address(), sendcounts, sdispls, handle(*sendtype), recvbuf.address(),
+        recvcounts, rdispls, handle(*recvtype), handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
+    code
+} }
+choice_f08! { "mpi_neighbor_alltoallv_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtype:
+    *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtype: *const Fint, comm: *const
+    Fint) [] {
+    let sendbuf = choice::Copied::of(sendbuf);
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Neighbor_alltoallv_c(sendbuf.address(), sendcounts, sdispls, handle(*sendtype), recvbuf.address(),
+        recvcounts, rdispls, handle(*recvtype), handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
+    code
+} }
+choice! { "mpi_neighbor_alltoallv_init" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtype:
+    *const Fint, recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtype: *const Fint, comm: *const
+    Fint, info: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Neighbor_alltoallv_init") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Neighbor_alltoallv_init") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, handle(*sendtype), recvbuf, recvcounts,
+        rdispls, handle(*recvtype), handle(*comm), handle(*info), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_neighbor_alltoallv_init_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint,
+    sendtype: *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtype: *const Fint, comm:
+    *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Neighbor_alltoallv_init_c") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Neighbor_alltoallv_init_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Neighbor_alltoallv_init_c(sendbuf, sendcounts, sdispls, handle(*sendtype), recvbuf, recvcounts,
+        rdispls, handle(*recvtype), handle(*comm), handle(*info), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_neighbor_alltoallw" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const Aint, sendtypes: *const
+    Fint, recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const Aint, recvtypes: *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::Copied::of(sendbuf);
+    let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf.address(), handle(*comm), true,
+        count::neighbors));
+    let recvbuf = choice::Copied::of(recvbuf);
+    let recvtypes = Handles::of(recvtypes, || choice::types_of(ptr::null_mut(), handle(*comm), false,
+        count::neighbors));
+    let code = c::MPI_Neighbor_alltoallw(sendbuf.address(), sendcounts, sdispls, sendtypes.as_ptr(), recvbuf.address(),
+        recvcounts, rdispls, recvtypes.as_ptr(), handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
+    code
+} }
+choice_f08! { "mpi_neighbor_alltoallw_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtypes:
+    *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtypes: *const Fint, comm: *const
+    Fint) [] {
+    let sendbuf = choice::Copied::of(sendbuf);
+    let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf.address(), handle(*comm), true,
+        count::neighbors));
+    let recvbuf = choice::Copied::of(recvbuf);
+    let recvtypes = Handles::of(recvtypes, || choice::types_of(ptr::null_mut(), handle(*comm), false,
+        count::neighbors));
+    let code = c::MPI_Neighbor_alltoallw_c(sendbuf.address(), sendcounts, sdispls, sendtypes.as_ptr(),
+        recvbuf.address(), recvcounts, rdispls, recvtypes.as_ptr(), handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
+    code
+} }
+choice! { "mpi_neighbor_alltoallw_init" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const Aint, sendtypes:
+    *const Fint, recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const Aint, recvtypes: *const Fint, comm: *const
+    Fint, info: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Neighbor_alltoallw_init") };
+    let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf, handle(*comm), true, count::neighbors));
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Neighbor_alltoallw_init") };
+    let recvtypes = Handles::of(recvtypes, || choice::types_of(ptr::null_mut(), handle(*comm), false,
+        count::neighbors));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes.as_ptr(), recvbuf, recvcounts,
+        rdispls, recvtypes.as_ptr(), handle(*comm), handle(*info), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_neighbor_alltoallw_init_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint,
+    sendtypes: *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtypes: *const Fint,
+    comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Neighbor_alltoallw_init_c") };
+    let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf, handle(*comm), true, count::neighbors));
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Neighbor_alltoallw_init_c") };
+    let recvtypes = Handles::of(recvtypes, || choice::types_of(ptr::null_mut(), handle(*comm), false,
+        count::neighbors));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Neighbor_alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes.as_ptr(), recvbuf, recvcounts,
+        rdispls, recvtypes.as_ptr(), handle(*comm), handle(*info), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+plain! { "mpi_op_commutative" (op: *const Fint, commute: *mut Logical) [] {
+    let mut c_commute: c_int = 0;
+    let code = c::MPI_Op_commutative(handle(*op), &mut c_commute);
+    if code == 0 { *commute = logical(c_commute); }
+    code
+} }
+plain! { "mpi_op_create" (user_fn: Function, commute: *const Logical, op: *mut Fint) [] {
+    let mut c_op = handle(*op);
+    let code = c::MPI_Op_create(user_fn, truth(*commute), &mut c_op);
+    if code == 0 { *op = number(c_op); }
+    code
+} }
+plain_f08! { "mpi_op_create_c" (user_fn: Function, commute: *const Logical, op: *mut Fint) [] {
+    let mut c_op = handle(*op);
+    let code = c::MPI_Op_create_c(user_fn, truth(*commute), &mut c_op);
+    if code == 0 { *op = number(c_op); }
+    code
+} }
+plain! { "mpi_op_free" (op: *mut Fint) [] {
+    let mut c_op = handle(*op);
+    let code = c::MPI_Op_free(&mut c_op);
+    if code == 0 { *op = number(c_op); }
+    code
+} }
+choice! { "mpi_reduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint,
+    root: *const c_int, comm: *const Fint) [] {
+    let sendbuf = choice::Copied::of(sendbuf);
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Reduce(sendbuf.address(), recvbuf.address(), *count, handle(*datatype), handle(*op), *root,
+        handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
+    code
+} }
+choice_f08! { "mpi_reduce_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op: *const
+    Fint, root: *const c_int, comm: *const Fint) [] {
+    let sendbuf = choice::Copied::of(sendbuf);
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Reduce_c(sendbuf.address(), recvbuf.address(), *count, handle(*datatype), handle(*op), *root,
+        handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
+    code
+} }
+choice! { "mpi_reduce_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const
+    Fint, root: *const c_int, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Reduce_init") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Reduce_init") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Reduce_init(sendbuf, recvbuf, *count, handle(*datatype), handle(*op), *root, handle(*comm),
+        handle(*info), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_reduce_init_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op:
+    *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Reduce_init_c") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Reduce_init_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Reduce_init_c(sendbuf, recvbuf, *count, handle(*datatype), handle(*op), *root, handle(*comm),
+        handle(*info), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_reduce_local" (inbuf: Buffer, inoutbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const
+    Fint) [] {
+    let inbuf = choice::Copied::of(inbuf);
+    let inoutbuf = choice::Copied::of(inoutbuf);
+    let code = c::MPI_Reduce_local(inbuf.address(), inoutbuf.address(), *count, handle(*datatype), handle(*op));
+    inbuf.finish(false);
+    inoutbuf.finish(true);
+    code
+} }
+choice_f08! { "mpi_reduce_local_c" (inbuf: Buffer, inoutbuf: Buffer, count: *const Count, datatype: *const Fint, op:
+    *const Fint) [] {
+    let inbuf = choice::Copied::of(inbuf);
+    let inoutbuf = choice::Copied::of(inoutbuf);
+    let code = c::MPI_Reduce_local_c(inbuf.address(), inoutbuf.address(), *count, handle(*datatype), handle(*op));
+    inbuf.finish(false);
+    inoutbuf.finish(true);
+    code
+} }
+choice! { "mpi_reduce_scatter" (sendbuf: Buffer, recvbuf: Buffer, recvcounts: *const c_int, datatype: *const Fint, op:
+    *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::Copied::of(sendbuf);
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Reduce_scatter(sendbuf.address(), recvbuf.address(), recvcounts, handle(*datatype), handle(*op),
+        handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
+    code
+} }
+choice! { "mpi_reduce_scatter_block" (sendbuf: Buffer, recvbuf: Buffer, recvcount: *const c_int, datatype: *const Fint,
+    op: *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::Copied::of(sendbuf);
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Reduce_scatter_block(sendbuf.address(), recvbuf.address(), *recvcount, handle(*datatype),
+        handle(*op), handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
+    code
+} }
+choice_f08! { "mpi_reduce_scatter_block_c" (sendbuf: Buffer, recvbuf: Buffer, recvcount: *const Count, datatype: *const
+    Fint, op: *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::Copied::of(sendbuf);
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Reduce_scatter_block_c(sendbuf.address(), recvbuf.address(), *recvcount, handle(*datatype),
+        handle(*op), handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
+    code
+} }
+choice! { "mpi_reduce_scatter_block_init" (sendbuf: Buffer, recvbuf: Buffer, recvcount: *const c_int, datatype: *const
+    Fint, op: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Reduce_scatter_block_init") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Reduce_scatter_block_init") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Reduce_scatter_block_init(sendbuf, recvbuf, *recvcount, handle(*datatype), handle(*op),
+        handle(*comm), handle(*info), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_reduce_scatter_block_init_c" (sendbuf: Buffer, recvbuf: Buffer, recvcount: *const Count, datatype:
+    *const Fint, op: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Reduce_scatter_block_init_c") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Reduce_scatter_block_init_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Reduce_scatter_block_init_c(sendbuf, recvbuf, *recvcount, handle(*datatype), handle(*op),
+        handle(*comm), handle(*info), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_reduce_scatter_c" (sendbuf: Buffer, recvbuf: Buffer, recvcounts: *const Count, datatype: *const Fint,
+    op: *const Fint, comm: *const Fint) [] {
+    let sendbuf = choice::Copied::of(sendbuf);
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Reduce_scatter_c(sendbuf.address(), recvbuf.address(), recvcounts, handle(*datatype), handle(*op),
+        handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
+    code
+} }
+choice! { "mpi_reduce_scatter_init" (sendbuf: Buffer, recvbuf: Buffer, recvcounts: *const c_int, datatype: *const Fint,
+    op: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Reduce_scatter_init") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Reduce_scatter_init") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Reduce_scatter_init(sendbuf, recvbuf, recvcounts, handle(*datatype), handle(*op), handle(*comm),
+        handle(*info), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_reduce_scatter_init_c" (sendbuf: Buffer, recvbuf: Buffer, recvcounts: *const Count, datatype: *const
+    Fint, op: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Reduce_scatter_init_c") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Reduce_scatter_init_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Reduce_scatter_init_c(sendbuf, recvbuf, recvcounts, handle(*datatype), handle(*op), handle(*comm),
+        handle(*info), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_scan" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint,
+    comm: *const Fint) [] {
+    let sendbuf = choice::Copied::of(sendbuf);
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Scan(sendbuf.address(), recvbuf.address(), *count, handle(*datatype), handle(*op), handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
+    code
+} }
+choice_f08! { "mpi_scan_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op: *const
+    Fint, comm: *const Fint) [] {
+    let sendbuf = choice::Copied::of(sendbuf);
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Scan_c(sendbuf.address(), recvbuf.address(), *count, handle(*datatype), handle(*op),
+        handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
+    code
+} }
+choice! { "mpi_scan_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const
+    Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Scan_init") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Scan_init") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Scan_init(sendbuf, recvbuf, *count, handle(*datatype), handle(*op), handle(*comm), handle(*info),
+        &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_scan_init_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op:
+    *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Scan_init_c") };
+    let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Scan_init_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Scan_init_c(sendbuf, recvbuf, *count, handle(*datatype), handle(*op), handle(*comm),
+        handle(*info), &mut c_request);
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_scatter" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
+    *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let code = c::MPI_Scatter(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, *root, handle(*comm));
+    sendbuf.free();
+    recvbuf.free();
+    code
+} }
+choice_f08! { "mpi_scatter_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let code = c::MPI_Scatter_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, *root, handle(*comm));
+    sendbuf.free();
+    recvbuf.free();
+    code
+} }
+choice! { "mpi_scatter_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint, request:
+    *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Scatter_init(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, *root, handle(*comm), handle(*info), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_scatter_init_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint, request:
+    *mut Fint) [] {
+    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Scatter_init_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, *root, handle(*comm), handle(*info), &mut c_request);
+    sendbuf.free();
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_scatterv" (sendbuf: Buffer, sendcounts: *const c_int, displs: *const c_int, sendtype: *const Fint,
+    recvbuf: Buffer, recvcount: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let sendbuf = choice::Copied::of(sendbuf);
+    let code = c::MPI_Scatterv(sendbuf.address(), sendcounts, displs, handle(*sendtype), recvbuf.address, recvbuf.count,
+        recvbuf.datatype, *root, handle(*comm));
+    recvbuf.free();
+    sendbuf.finish(false);
+    code
+} }
+choice_f08! { "mpi_scatterv_c" (sendbuf: Buffer, sendcounts: *const Count, displs: *const Aint, sendtype: *const Fint,
+    recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let sendbuf = choice::Copied::of(sendbuf);
+    let code = c::MPI_Scatterv_c(sendbuf.address(), sendcounts, displs, handle(*sendtype), recvbuf.address,
+        recvbuf.count, recvbuf.datatype, *root, handle(*comm));
+    recvbuf.free();
+    sendbuf.finish(false);
+    code
+} }
+choice! { "mpi_scatterv_init" (sendbuf: Buffer, sendcounts: *const c_int, displs: *const c_int, sendtype: *const Fint,
+    recvbuf: Buffer, recvcount: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const
+    Fint, request: *mut Fint) [] {
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Scatterv_init") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Scatterv_init(sendbuf, sendcounts, displs, handle(*sendtype), recvbuf.address, recvbuf.count,
+        recvbuf.datatype, *root, handle(*comm), handle(*info), &mut c_request);
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_scatterv_init_c" (sendbuf: Buffer, sendcounts: *const Count, displs: *const Aint, sendtype: *const
+    Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info:
+    *const Fint, request: *mut Fint) [] {
+    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Scatterv_init_c") };
+    let mut c_request = handle(*request);
+    let code = c::MPI_Scatterv_init_c(sendbuf, sendcounts, displs, handle(*sendtype), recvbuf.address, recvbuf.count,
+        recvbuf.datatype, *root, handle(*comm), handle(*info), &mut c_request);
+    recvbuf.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }

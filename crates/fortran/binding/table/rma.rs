@@ -1,0 +1,339 @@
+//! Entry points of Fortran: one-sided communication.
+//!
+//! Written by crates/fortran/tools/binding.py from the table of functions; do not edit.
+
+use crate::binding::prelude::*;
+
+choice! { "mpi_accumulate" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank:
+    *const c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, op: *const Fint,
+    win: *const Fint) [] {
+    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let code = c::MPI_Accumulate(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank,
+        *target_disp, *target_count, handle(*target_datatype), handle(*op), handle(*win));
+    origin_addr.free();
+    code
+} }
+choice_f08! { "mpi_accumulate_c" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint,
+    target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, op:
+    *const Fint, win: *const Fint) [] {
+    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let code = c::MPI_Accumulate_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank,
+        *target_disp, *target_count, handle(*target_datatype), handle(*op), handle(*win));
+    origin_addr.free();
+    code
+} }
+choice! { "mpi_compare_and_swap" (origin_addr: Buffer, compare_addr: Buffer, result_addr: Buffer, datatype: *const Fint,
+    target_rank: *const c_int, target_disp: *const Aint, win: *const Fint) [] {
+    let Some(origin_addr) = choice::solid(origin_addr) else { return choice::refuse("MPI_Compare_and_swap") };
+    let Some(compare_addr) = choice::solid(compare_addr) else { return choice::refuse("MPI_Compare_and_swap") };
+    let Some(result_addr) = choice::solid(result_addr) else { return choice::refuse("MPI_Compare_and_swap") };
+    c::MPI_Compare_and_swap(origin_addr, compare_addr, result_addr, handle(*datatype), *target_rank, *target_disp,
+        handle(*win))
+} }
+choice! { "mpi_fetch_and_op" (origin_addr: Buffer, result_addr: Buffer, datatype: *const Fint, target_rank: *const
+    c_int, target_disp: *const Aint, op: *const Fint, win: *const Fint) [] {
+    let Some(origin_addr) = choice::solid(origin_addr) else { return choice::refuse("MPI_Fetch_and_op") };
+    let Some(result_addr) = choice::solid(result_addr) else { return choice::refuse("MPI_Fetch_and_op") };
+    c::MPI_Fetch_and_op(origin_addr, result_addr, handle(*datatype), *target_rank, *target_disp, handle(*op),
+        handle(*win))
+} }
+choice! { "mpi_get" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank: *const
+    c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, win: *const Fint) [] {
+    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let code = c::MPI_Get(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
+        *target_count, handle(*target_datatype), handle(*win));
+    origin_addr.free();
+    code
+} }
+choice! { "mpi_get_accumulate" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint,
+    result_addr: Buffer, result_count: *const c_int, result_datatype: *const Fint, target_rank: *const c_int,
+    target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, op: *const Fint, win: *const
+    Fint) [] {
+    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let result_addr = choice::described(result_addr, *result_count, handle(*result_datatype));
+    let code = c::MPI_Get_accumulate(origin_addr.address, origin_addr.count, origin_addr.datatype, result_addr.address,
+        result_addr.count, result_addr.datatype, *target_rank, *target_disp, *target_count, handle(*target_datatype),
+        handle(*op), handle(*win));
+    origin_addr.free();
+    result_addr.free();
+    code
+} }
+choice_f08! { "mpi_get_accumulate_c" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint,
+    result_addr: Buffer, result_count: *const Count, result_datatype: *const Fint, target_rank: *const c_int,
+    target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, op: *const Fint, win: *const
+    Fint) [] {
+    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let result_addr = choice::described(result_addr, *result_count, handle(*result_datatype));
+    let code = c::MPI_Get_accumulate_c(origin_addr.address, origin_addr.count, origin_addr.datatype,
+        result_addr.address, result_addr.count, result_addr.datatype, *target_rank, *target_disp, *target_count,
+        handle(*target_datatype), handle(*op), handle(*win));
+    origin_addr.free();
+    result_addr.free();
+    code
+} }
+choice_f08! { "mpi_get_c" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint, target_rank:
+    *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, win: *const Fint)
+    [] {
+    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let code = c::MPI_Get_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
+        *target_count, handle(*target_datatype), handle(*win));
+    origin_addr.free();
+    code
+} }
+choice! { "mpi_put" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank: *const
+    c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, win: *const Fint) [] {
+    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let code = c::MPI_Put(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
+        *target_count, handle(*target_datatype), handle(*win));
+    origin_addr.free();
+    code
+} }
+choice_f08! { "mpi_put_c" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint, target_rank:
+    *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, win: *const Fint)
+    [] {
+    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let code = c::MPI_Put_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
+        *target_count, handle(*target_datatype), handle(*win));
+    origin_addr.free();
+    code
+} }
+choice! { "mpi_raccumulate" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank:
+    *const c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, op: *const Fint,
+    win: *const Fint, request: *mut Fint) [] {
+    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Raccumulate(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank,
+        *target_disp, *target_count, handle(*target_datatype), handle(*op), handle(*win), &mut c_request);
+    origin_addr.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_raccumulate_c" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint,
+    target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, op:
+    *const Fint, win: *const Fint, request: *mut Fint) [] {
+    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Raccumulate_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank,
+        *target_disp, *target_count, handle(*target_datatype), handle(*op), handle(*win), &mut c_request);
+    origin_addr.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_rget" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank: *const
+    c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, win: *const Fint,
+    request: *mut Fint) [] {
+    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Rget(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
+        *target_count, handle(*target_datatype), handle(*win), &mut c_request);
+    origin_addr.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_rget_accumulate" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint,
+    result_addr: Buffer, result_count: *const c_int, result_datatype: *const Fint, target_rank: *const c_int,
+    target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, op: *const Fint, win: *const
+    Fint, request: *mut Fint) [] {
+    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let result_addr = choice::described(result_addr, *result_count, handle(*result_datatype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Rget_accumulate(origin_addr.address, origin_addr.count, origin_addr.datatype, result_addr.address,
+        result_addr.count, result_addr.datatype, *target_rank, *target_disp, *target_count, handle(*target_datatype),
+        handle(*op), handle(*win), &mut c_request);
+    origin_addr.free();
+    result_addr.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_rget_accumulate_c" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint,
+    result_addr: Buffer, result_count: *const Count, result_datatype: *const Fint, target_rank: *const c_int,
+    target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, op: *const Fint, win: *const
+    Fint, request: *mut Fint) [] {
+    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let result_addr = choice::described(result_addr, *result_count, handle(*result_datatype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Rget_accumulate_c(origin_addr.address, origin_addr.count, origin_addr.datatype,
+        result_addr.address, result_addr.count, result_addr.datatype, *target_rank, *target_disp, *target_count,
+        handle(*target_datatype), handle(*op), handle(*win), &mut c_request);
+    origin_addr.free();
+    result_addr.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_rget_c" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint, target_rank:
+    *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, win: *const Fint,
+    request: *mut Fint) [] {
+    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Rget_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
+        *target_count, handle(*target_datatype), handle(*win), &mut c_request);
+    origin_addr.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice! { "mpi_rput" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank: *const
+    c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, win: *const Fint,
+    request: *mut Fint) [] {
+    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Rput(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
+        *target_count, handle(*target_datatype), handle(*win), &mut c_request);
+    origin_addr.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+choice_f08! { "mpi_rput_c" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint, target_rank:
+    *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, win: *const Fint,
+    request: *mut Fint) [] {
+    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let mut c_request = handle(*request);
+    let code = c::MPI_Rput_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
+        *target_count, handle(*target_datatype), handle(*win), &mut c_request);
+    origin_addr.free();
+    if code == 0 { *request = number(c_request); }
+    code
+} }
+plain! { "mpi_win_allocate" (size: *const Aint, disp_unit: *const c_int, info: *const Fint, comm: *const Fint, baseptr:
+    *mut c_void, win: *mut Fint) [] {
+    let mut c_win = handle(*win);
+    let code = c::MPI_Win_allocate(*size, *disp_unit, handle(*info), handle(*comm), baseptr, &mut c_win);
+    if code == 0 { *win = number(c_win); }
+    code
+} }
+plain_f08! { "mpi_win_allocate_c" (size: *const Aint, disp_unit: *const Aint, info: *const Fint, comm: *const Fint,
+    baseptr: *mut c_void, win: *mut Fint) [] {
+    let mut c_win = handle(*win);
+    let code = c::MPI_Win_allocate_c(*size, *disp_unit, handle(*info), handle(*comm), baseptr, &mut c_win);
+    if code == 0 { *win = number(c_win); }
+    code
+} }
+plain! { "mpi_win_allocate_shared" (size: *const Aint, disp_unit: *const c_int, info: *const Fint, comm: *const Fint,
+    baseptr: *mut c_void, win: *mut Fint) [] {
+    let mut c_win = handle(*win);
+    let code = c::MPI_Win_allocate_shared(*size, *disp_unit, handle(*info), handle(*comm), baseptr, &mut c_win);
+    if code == 0 { *win = number(c_win); }
+    code
+} }
+plain_f08! { "mpi_win_allocate_shared_c" (size: *const Aint, disp_unit: *const Aint, info: *const Fint, comm: *const
+    Fint, baseptr: *mut c_void, win: *mut Fint) [] {
+    let mut c_win = handle(*win);
+    let code = c::MPI_Win_allocate_shared_c(*size, *disp_unit, handle(*info), handle(*comm), baseptr, &mut c_win);
+    if code == 0 { *win = number(c_win); }
+    code
+} }
+choice! { "mpi_win_attach" (win: *const Fint, base: Buffer, size: *const Aint) [] {
+    c::MPI_Win_attach(handle(*win), base.address(), *size)
+} }
+plain! { "mpi_win_complete" (win: *const Fint) [] {
+    c::MPI_Win_complete(handle(*win))
+} }
+choice! { "mpi_win_create" (base: Buffer, size: *const Aint, disp_unit: *const c_int, info: *const Fint, comm: *const
+    Fint, win: *mut Fint) [] {
+    let mut c_win = handle(*win);
+    let code = c::MPI_Win_create(base.address(), *size, *disp_unit, handle(*info), handle(*comm), &mut c_win);
+    if code == 0 { *win = number(c_win); }
+    code
+} }
+choice_f08! { "mpi_win_create_c" (base: Buffer, size: *const Aint, disp_unit: *const Aint, info: *const Fint, comm:
+    *const Fint, win: *mut Fint) [] {
+    let mut c_win = handle(*win);
+    let code = c::MPI_Win_create_c(base.address(), *size, *disp_unit, handle(*info), handle(*comm), &mut c_win);
+    if code == 0 { *win = number(c_win); }
+    code
+} }
+plain! { "mpi_win_create_dynamic" (info: *const Fint, comm: *const Fint, win: *mut Fint) [] {
+    let mut c_win = handle(*win);
+    let code = c::MPI_Win_create_dynamic(handle(*info), handle(*comm), &mut c_win);
+    if code == 0 { *win = number(c_win); }
+    code
+} }
+choice! { "mpi_win_detach" (win: *const Fint, base: Buffer) [] {
+    c::MPI_Win_detach(handle(*win), base.address())
+} }
+plain! { "mpi_win_fence" (assert: *const c_int, win: *const Fint) [] {
+    c::MPI_Win_fence(*assert, handle(*win))
+} }
+plain! { "mpi_win_flush" (rank: *const c_int, win: *const Fint) [] {
+    c::MPI_Win_flush(*rank, handle(*win))
+} }
+plain! { "mpi_win_flush_all" (win: *const Fint) [] {
+    c::MPI_Win_flush_all(handle(*win))
+} }
+plain! { "mpi_win_flush_local" (rank: *const c_int, win: *const Fint) [] {
+    c::MPI_Win_flush_local(*rank, handle(*win))
+} }
+plain! { "mpi_win_flush_local_all" (win: *const Fint) [] {
+    c::MPI_Win_flush_local_all(handle(*win))
+} }
+plain! { "mpi_win_free" (win: *mut Fint) [] {
+    let mut c_win = handle(*win);
+    let code = c::MPI_Win_free(&mut c_win);
+    if code == 0 { *win = number(c_win); }
+    code
+} }
+plain! { "mpi_win_free_keyval" (win_keyval: *mut c_int) [] {
+    c::MPI_Win_free_keyval(win_keyval)
+} }
+plain! { "mpi_win_get_group" (win: *const Fint, group: *mut Fint) [] {
+    let mut c_group = handle(*group);
+    let code = c::MPI_Win_get_group(handle(*win), &mut c_group);
+    if code == 0 { *group = number(c_group); }
+    code
+} }
+plain! { "mpi_win_get_info" (win: *const Fint, info_used: *mut Fint) [] {
+    let mut c_info_used = handle(*info_used);
+    let code = c::MPI_Win_get_info(handle(*win), &mut c_info_used);
+    if code == 0 { *info_used = number(c_info_used); }
+    code
+} }
+plain! { "mpi_win_get_name" (win: *const Fint, win_name: *mut c_char, resultlen: *mut c_int) [win_name_len] {
+    let mut c_win_name = TextOut::new(values::MPI_MAX_OBJECT_NAME as usize);
+    let code = c::MPI_Win_get_name(handle(*win), c_win_name.as_mut_ptr(), resultlen);
+    if code == 0 { c_win_name.store(win_name, win_name_len); }
+    code
+} }
+plain! { "mpi_win_lock" (lock_type: *const c_int, rank: *const c_int, assert: *const c_int, win: *const Fint) [] {
+    c::MPI_Win_lock(*lock_type, *rank, *assert, handle(*win))
+} }
+plain! { "mpi_win_lock_all" (assert: *const c_int, win: *const Fint) [] {
+    c::MPI_Win_lock_all(*assert, handle(*win))
+} }
+plain! { "mpi_win_post" (group: *const Fint, assert: *const c_int, win: *const Fint) [] {
+    c::MPI_Win_post(handle(*group), *assert, handle(*win))
+} }
+plain! { "mpi_win_set_info" (win: *const Fint, info: *const Fint) [] {
+    c::MPI_Win_set_info(handle(*win), handle(*info))
+} }
+plain! { "mpi_win_set_name" (win: *const Fint, win_name: *mut c_char) [win_name_len] {
+    let win_name = Text::of(win_name, win_name_len);
+    c::MPI_Win_set_name(handle(*win), win_name.as_ptr())
+} }
+plain! { "mpi_win_shared_query" (win: *const Fint, rank: *const c_int, size: *mut Aint, disp_unit: *mut c_int, baseptr:
+    *mut c_void) [] {
+    c::MPI_Win_shared_query(handle(*win), *rank, size, disp_unit, baseptr)
+} }
+plain_f08! { "mpi_win_shared_query_c" (win: *const Fint, rank: *const c_int, size: *mut Aint, disp_unit: *mut Aint,
+    baseptr: *mut c_void) [] {
+    c::MPI_Win_shared_query_c(handle(*win), *rank, size, disp_unit, baseptr)
+} }
+plain! { "mpi_win_start" (group: *const Fint, assert: *const c_int, win: *const Fint) [] {
+    c::MPI_Win_start(handle(*group), *assert, handle(*win))
+} }
+plain! { "mpi_win_sync" (win: *const Fint) [] {
+    c::MPI_Win_sync(handle(*win))
+} }
+plain! { "mpi_win_test" (win: *const Fint, flag: *mut Logical) [] {
+    let mut c_flag: c_int = 0;
+    let code = c::MPI_Win_test(handle(*win), &mut c_flag);
+    if code == 0 { *flag = logical(c_flag); }
+    code
+} }
+plain! { "mpi_win_unlock" (rank: *const c_int, win: *const Fint) [] {
+    c::MPI_Win_unlock(*rank, handle(*win))
+} }
+plain! { "mpi_win_unlock_all" (win: *const Fint) [] {
+    c::MPI_Win_unlock_all(handle(*win))
+} }
+plain! { "mpi_win_wait" (win: *const Fint) [] {
+    c::MPI_Win_wait(handle(*win))
+} }

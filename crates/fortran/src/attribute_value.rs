@@ -1,0 +1,67 @@
+//! The values of attributes that Fortran sets.
+//!
+//! An attribute is a pointer in C and an integer in Fortran. C finds, for an attribute that Fortran set, the address of
+//! an integer; Fortran finds, for one that C set, the pointer as an integer (MPI-5.0 §19.3.7). So a value from Fortran
+//! is put in a cell, whose address is the attribute; the list of cells tells them from pointers of C.
+//!
+//! Used by the entry points of attributes; uses nothing.
+
+use std::collections::HashSet;
+use std::ffi::c_void;
+use std::sync::{LazyLock, Mutex, MutexGuard};
+
+/// The addresses of all cells.
+static CELLS: LazyLock<Mutex<HashSet<usize>>> = LazyLock::new(Mutex::default);
+
+fn cells() -> MutexGuard<'static, HashSet<usize>> {
+    CELLS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Puts a value in a cell and returns its address, which is the attribute. `remove` frees the cell.
+pub fn insert(value: isize) -> *mut c_void {
+    let cell = Box::into_raw(Box::new(value));
+    cells().insert(cell.expose_provenance());
+    cell.cast()
+}
+
+/// Returns the integer that Fortran gets for an attribute: the value in a cell, or the pointer that C set.
+pub fn of(attribute: *mut c_void) -> isize {
+    if cells().contains(&attribute.addr()) {
+        // SAFETY: a cell that `insert` made and `remove` has not freed; the attribute is the program's until then.
+        unsafe { attribute.cast::<isize>().read() }
+    } else {
+        attribute.expose_provenance() as isize
+    }
+}
+
+/// Frees the cell of an attribute that is deleted; a pointer of C is left alone.
+pub fn remove(attribute: *mut c_void) {
+    if cells().remove(&attribute.addr()) {
+        // SAFETY: `insert` made it, and it was in the list until now.
+        drop(unsafe { Box::from_raw(attribute.cast::<isize>()) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fortran_finds_its_integer_and_c_the_address_of_it() {
+        let attribute = insert(-5);
+        assert_eq!(of(attribute), -5);
+        // SAFETY: the address of an integer, as C sees it.
+        assert_eq!(unsafe { attribute.cast::<isize>().read() }, -5);
+        remove(attribute);
+        assert!(!cells().contains(&attribute.addr()));
+    }
+
+    #[test]
+    fn a_pointer_of_c_is_the_integer() {
+        let mut value = 7;
+        let pointer: *mut c_void = (&raw mut value).cast();
+        assert_eq!(of(pointer), pointer.addr() as isize);
+        remove(pointer);
+        assert_eq!(value, 7);
+    }
+}
