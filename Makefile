@@ -14,7 +14,7 @@ export RUST
 export PATH := $(if $(RUST),$(RUST)/bin:)$(HOME)/.cargo/bin:$(PATH)
 # The libraries and tools that are installed, and nothing else.
 PACKAGES := --lib --bin mpiexec --bin hawser-info --bin hawser-bench \
-	-p hawser-abi-std -p hawser-abi-mpich -p hawser-launch -p hawser-bench
+	-p hawser-abi-std -p hawser-abi-mpich -p hawser-fortran-std -p hawser-fortran-mpich -p hawser-launch -p hawser-bench
 
 # The names of the test programs of the crates that a pattern matches.
 tests = $(sort $(basename $(notdir $(wildcard crates/$(1)/tests/*.rs) $(patsubst %/main.rs,%.rs,\

@@ -2,8 +2,8 @@
 # Lays out an installation: packaging/install.sh ARTEFACTS PREFIX [PART...]
 #
 # ARTEFACTS is the folder with what cargo built (target/release), PREFIX where it goes; DESTDIR, if set, is put
-# before PREFIX. Parts: lib-std lib-mpich include wrappers mpiexec tools man; all of them without PART. Nothing is built
-# here. Called by `make install`, by the demonstration and by the end-to-end test.
+# before PREFIX. Parts: lib-std lib-mpich fortran include wrappers mpiexec tools man; all of them without PART. Nothing is
+# built here but the module files of MPI, where there is a Fortran compiler. Called by `make install`, by the demonstration and by the end-to-end test.
 set -eu
 
 [ $# -ge 2 ] || { sed -n '2,5s/^# //p' "$0" >&2; exit 2; }
@@ -12,7 +12,7 @@ root=$(dirname "$here")
 artefacts=$1
 prefix=${DESTDIR:-}$2
 shift 2
-[ $# -gt 0 ] || set -- lib-std lib-mpich include wrappers mpiexec tools man
+[ $# -gt 0 ] || set -- lib-std lib-mpich fortran include wrappers mpiexec tools man
 
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/Cargo.toml" | head -n 1)
 
@@ -46,6 +46,33 @@ for part; do
         link libmpi.so.12 "$prefix/lib/libmpich.so.12" # what Debian's MPICH programs ask for
         for pc in mpi mpich; do
             put 644 "$here/pkgconfig/$pc.pc" "$prefix/lib/pkgconfig/$pc.pc"
+        done
+        ;;
+    fortran)
+        put 755 "$artefacts/libmpifort_abi.so" "$prefix/lib/libmpifort_abi.so.1"
+        link libmpifort_abi.so.1 "$prefix/lib/libmpifort_abi.so"
+        put 755 "$artefacts/libmpifort.so" "$prefix/lib/libmpifort.so.12"
+        link libmpifort.so.12 "$prefix/lib/libmpifort.so"
+        link libmpifort.so.12 "$prefix/lib/libmpichfort.so.12" # what Debian's MPICH programs ask for
+        for pc in mpifort mpifort_abi; do
+            put 644 "$here/pkgconfig/$pc.pc" "$prefix/lib/pkgconfig/$pc.pc"
+        done
+        for source in mpi mpi_f08; do
+            put 644 "$root/include/fortran/$source.f90" "$prefix/include/hawser-fortran/$source.f90"
+        done
+        put 755 "$here/fortran-modules" "$prefix/libexec/hawser/fortran-modules"
+        for abi in std mpich; do
+            for file in mpif.h hawser_mpi_types.f90 mpi_values.inc mpi_f08_values.inc; do
+                put 644 "$root/include/$abi/$file" "$prefix/include/hawser-$abi/$file"
+            done
+            for compiler in gfortran flang-new flang; do
+                ! command -v "$compiler" >/dev/null 2>&1 || "$prefix/libexec/hawser/fortran-modules" "$abi" "$compiler" >/dev/null
+            done
+        done
+        for name in mpifort mpif77 mpif90 mpifort_abi mpif77_abi mpif90_abi; do
+            link mpicc "$prefix/bin/$name"
+            mkdir -p "$prefix/share/man/man1"
+            link mpicc.1 "$prefix/share/man/man1/$name.1"
         done
         ;;
     include)

@@ -34,6 +34,7 @@ for part; do
         ;;
     test)
         need g++ g++
+        need gfortran gfortran
         need cmake cmake
         need pkg-config pkg-config
         need gdb gdb
