@@ -69,9 +69,9 @@ for part; do
                 ! command -v "$compiler" >/dev/null 2>&1 || "$prefix/libexec/hawser/fortran-modules" "$abi" "$compiler" >/dev/null
             done
         done
+        mkdir -p "$prefix/bin" "$prefix/share/man/man1"
         for name in mpifort mpif77 mpif90 mpifort_abi mpif77_abi mpif90_abi; do
             link mpicc "$prefix/bin/$name"
-            mkdir -p "$prefix/share/man/man1"
             link mpicc.1 "$prefix/share/man/man1/$name.1"
         done
         ;;

@@ -25,6 +25,7 @@ module mpi
   external :: MPI_WIN_NULL_DELETE_FN
   external :: MPI_WIN_DUP_FN
   external :: MPI_CONVERSION_FN_NULL
+  external :: MPI_CONVERSION_FN_NULL_C
 
   interface
     subroutine MPI_Abi_get_fortran_booleans(logical_size, logical_true, logical_false, is_set, ierror)
@@ -3375,13 +3376,13 @@ module mpi
       import
       type(MPI_Status) :: f08_status
       integer :: f_status(MPI_STATUS_SIZE)
-      integer :: ierror
+      integer, optional, intent(out) :: ierror
     end subroutine MPI_Status_f082f
     subroutine MPI_Status_f2f08(f_status, f08_status, ierror)
       import
       integer :: f_status(MPI_STATUS_SIZE)
       type(MPI_Status) :: f08_status
-      integer :: ierror
+      integer, optional, intent(out) :: ierror
     end subroutine MPI_Status_f2f08
     subroutine MPI_Status_get_error(status, err, ierror)
       import
@@ -7581,13 +7582,13 @@ module mpi
       import
       type(MPI_Status) :: f08_status
       integer :: f_status(MPI_STATUS_SIZE)
-      integer :: ierror
+      integer, optional, intent(out) :: ierror
     end subroutine PMPI_Status_f082f
     subroutine PMPI_Status_f2f08(f_status, f08_status, ierror)
       import
       integer :: f_status(MPI_STATUS_SIZE)
       type(MPI_Status) :: f08_status
-      integer :: ierror
+      integer, optional, intent(out) :: ierror
     end subroutine PMPI_Status_f2f08
     subroutine PMPI_Status_get_error(status, err, ierror)
       import

@@ -110,6 +110,17 @@ module mpi_f08
       integer :: win_keyval, ierror
       integer(kind=MPI_ADDRESS_KIND) :: attribute_val, extra_state
     end subroutine MPI_Win_delete_attr_function
+    subroutine MPI_Copy_function(oldcomm, keyval, extra_state, attribute_val_in, attribute_val_out, flag, ierr)
+      import
+      type(MPI_Comm) :: oldcomm
+      integer :: keyval, extra_state, attribute_val_in, attribute_val_out, ierr
+      logical :: flag
+    end subroutine MPI_Copy_function
+    subroutine MPI_Delete_function(comm, keyval, attribute_val, extra_state, ierr)
+      import
+      type(MPI_Comm) :: comm
+      integer :: keyval, attribute_val, extra_state, ierr
+    end subroutine MPI_Delete_function
     subroutine MPI_Comm_errhandler_function(comm, error_code)
       import
       type(MPI_Comm) :: comm
@@ -276,7 +287,7 @@ module mpi_f08
   end interface
   interface MPI_Accumulate
     subroutine MPI_Accumulate_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
-        target_count, target_datatype, op, win, ierror) bind(C, name="mpi_accumulate_f08ts")
+        target_count, target_datatype, op, win, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer, intent(in) :: origin_count
@@ -290,7 +301,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Accumulate_f08ts
     subroutine MPI_Accumulate_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
-        target_count, target_datatype, op, win, ierror) bind(C, name="mpi_accumulate_c_f08ts")
+        target_count, target_datatype, op, win, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer(kind=MPI_COUNT_KIND), intent(in) :: origin_count
@@ -344,8 +355,7 @@ module mpi_f08
     end function MPI_Aint_diff
   end interface
   interface MPI_Allgather
-    subroutine MPI_Allgather_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror) bind(C, &
-        name="mpi_allgather_f08ts")
+    subroutine MPI_Allgather_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcount
@@ -356,8 +366,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Allgather_f08ts
-    subroutine MPI_Allgather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror) &
-        bind(C, name="mpi_allgather_c_f08ts")
+    subroutine MPI_Allgather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -371,7 +380,7 @@ module mpi_f08
   end interface
   interface MPI_Allgather_init
     subroutine MPI_Allgather_init_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, &
-        request, ierror) bind(C, name="mpi_allgather_init_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -385,7 +394,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Allgather_init_f08ts
     subroutine MPI_Allgather_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, &
-        request, ierror) bind(C, name="mpi_allgather_init_c_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -401,7 +410,7 @@ module mpi_f08
   end interface
   interface MPI_Allgatherv
     subroutine MPI_Allgatherv_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, &
-        ierror) bind(C, name="mpi_allgatherv_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcount
@@ -414,7 +423,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Allgatherv_f08ts
     subroutine MPI_Allgatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, &
-        ierror) bind(C, name="mpi_allgatherv_c_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -429,7 +438,7 @@ module mpi_f08
   end interface
   interface MPI_Allgatherv_init
     subroutine MPI_Allgatherv_init_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, &
-        info, request, ierror) bind(C, name="mpi_allgatherv_init_f08ts")
+        info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -444,7 +453,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Allgatherv_init_f08ts
     subroutine MPI_Allgatherv_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
-        comm, info, request, ierror) bind(C, name="mpi_allgatherv_init_c_f08ts")
+        comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -469,8 +478,7 @@ module mpi_f08
     end subroutine MPI_Alloc_mem_f08
   end interface
   interface MPI_Allreduce
-    subroutine MPI_Allreduce_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror) bind(C, &
-        name="mpi_allreduce_f08ts")
+    subroutine MPI_Allreduce_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -480,8 +488,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Allreduce_f08ts
-    subroutine MPI_Allreduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror) bind(C, &
-        name="mpi_allreduce_c_f08ts")
+    subroutine MPI_Allreduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -493,8 +500,7 @@ module mpi_f08
     end subroutine MPI_Allreduce_c_f08ts
   end interface
   interface MPI_Allreduce_init
-    subroutine MPI_Allreduce_init_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror) bind(C, &
-        name="mpi_allreduce_init_f08ts")
+    subroutine MPI_Allreduce_init_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -506,8 +512,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Allreduce_init_f08ts
-    subroutine MPI_Allreduce_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror) &
-        bind(C, name="mpi_allreduce_init_c_f08ts")
+    subroutine MPI_Allreduce_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -521,8 +526,7 @@ module mpi_f08
     end subroutine MPI_Allreduce_init_c_f08ts
   end interface
   interface MPI_Alltoall
-    subroutine MPI_Alltoall_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror) bind(C, &
-        name="mpi_alltoall_f08ts")
+    subroutine MPI_Alltoall_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcount
@@ -533,8 +537,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Alltoall_f08ts
-    subroutine MPI_Alltoall_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror) &
-        bind(C, name="mpi_alltoall_c_f08ts")
+    subroutine MPI_Alltoall_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -548,7 +551,7 @@ module mpi_f08
   end interface
   interface MPI_Alltoall_init
     subroutine MPI_Alltoall_init_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, &
-        request, ierror) bind(C, name="mpi_alltoall_init_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -562,7 +565,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Alltoall_init_f08ts
     subroutine MPI_Alltoall_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, &
-        request, ierror) bind(C, name="mpi_alltoall_init_c_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -578,7 +581,7 @@ module mpi_f08
   end interface
   interface MPI_Alltoallv
     subroutine MPI_Alltoallv_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, &
-        comm, ierror) bind(C, name="mpi_alltoallv_f08ts")
+        comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
@@ -592,7 +595,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Alltoallv_f08ts
     subroutine MPI_Alltoallv_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, &
-        comm, ierror) bind(C, name="mpi_alltoallv_c_f08ts")
+        comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcounts(*)
@@ -608,7 +611,7 @@ module mpi_f08
   end interface
   interface MPI_Alltoallv_init
     subroutine MPI_Alltoallv_init_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
-        recvtype, comm, info, request, ierror) bind(C, name="mpi_alltoallv_init_f08ts")
+        recvtype, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in), asynchronous :: sendcounts(*)
@@ -624,7 +627,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Alltoallv_init_f08ts
     subroutine MPI_Alltoallv_init_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
-        recvtype, comm, info, request, ierror) bind(C, name="mpi_alltoallv_init_c_f08ts")
+        recvtype, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in), asynchronous :: sendcounts(*)
@@ -642,7 +645,7 @@ module mpi_f08
   end interface
   interface MPI_Alltoallw
     subroutine MPI_Alltoallw_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &
-        comm, ierror) bind(C, name="mpi_alltoallw_f08ts")
+        comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
@@ -656,7 +659,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Alltoallw_f08ts
     subroutine MPI_Alltoallw_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
-        recvtypes, comm, ierror) bind(C, name="mpi_alltoallw_c_f08ts")
+        recvtypes, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcounts(*)
@@ -672,7 +675,7 @@ module mpi_f08
   end interface
   interface MPI_Alltoallw_init
     subroutine MPI_Alltoallw_init_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
-        recvtypes, comm, info, request, ierror) bind(C, name="mpi_alltoallw_init_f08ts")
+        recvtypes, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in), asynchronous :: sendcounts(*)
@@ -688,7 +691,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Alltoallw_init_f08ts
     subroutine MPI_Alltoallw_init_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
-        recvtypes, comm, info, request, ierror) bind(C, name="mpi_alltoallw_init_c_f08ts")
+        recvtypes, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in), asynchronous :: sendcounts(*)
@@ -703,6 +706,33 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Alltoallw_init_c_f08ts
+  end interface
+  interface
+    subroutine MPI_Attr_delete(comm, keyval, ierror)
+      import
+      type(MPI_Comm), intent(in) :: comm
+      integer, intent(in) :: keyval
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Attr_delete
+  end interface
+  interface
+    subroutine MPI_Attr_get(comm, keyval, attribute_val, flag, ierror)
+      import
+      type(MPI_Comm), intent(in) :: comm
+      integer, intent(in) :: keyval
+      integer, intent(out) :: attribute_val
+      logical, intent(out) :: flag
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Attr_get
+  end interface
+  interface
+    subroutine MPI_Attr_put(comm, keyval, attribute_val, ierror)
+      import
+      type(MPI_Comm), intent(in) :: comm
+      integer, intent(in) :: keyval
+      integer, intent(in) :: attribute_val
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Attr_put
   end interface
   interface MPI_Barrier
     subroutine MPI_Barrier_f08(comm, ierror)
@@ -721,7 +751,7 @@ module mpi_f08
     end subroutine MPI_Barrier_init_f08
   end interface
   interface MPI_Bcast
-    subroutine MPI_Bcast_f08ts(buffer, count, datatype, root, comm, ierror) bind(C, name="mpi_bcast_f08ts")
+    subroutine MPI_Bcast_f08ts(buffer, count, datatype, root, comm, ierror)
       import
       type(*), dimension(..) :: buffer
       integer, intent(in) :: count
@@ -730,7 +760,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Bcast_f08ts
-    subroutine MPI_Bcast_c_f08ts(buffer, count, datatype, root, comm, ierror) bind(C, name="mpi_bcast_c_f08ts")
+    subroutine MPI_Bcast_c_f08ts(buffer, count, datatype, root, comm, ierror)
       import
       type(*), dimension(..) :: buffer
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -741,8 +771,7 @@ module mpi_f08
     end subroutine MPI_Bcast_c_f08ts
   end interface
   interface MPI_Bcast_init
-    subroutine MPI_Bcast_init_f08ts(buffer, count, datatype, root, comm, info, request, ierror) bind(C, &
-        name="mpi_bcast_init_f08ts")
+    subroutine MPI_Bcast_init_f08ts(buffer, count, datatype, root, comm, info, request, ierror)
       import
       type(*), dimension(..), asynchronous :: buffer
       integer, intent(in) :: count
@@ -753,8 +782,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Bcast_init_f08ts
-    subroutine MPI_Bcast_init_c_f08ts(buffer, count, datatype, root, comm, info, request, ierror) bind(C, &
-        name="mpi_bcast_init_c_f08ts")
+    subroutine MPI_Bcast_init_c_f08ts(buffer, count, datatype, root, comm, info, request, ierror)
       import
       type(*), dimension(..), asynchronous :: buffer
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -767,7 +795,7 @@ module mpi_f08
     end subroutine MPI_Bcast_init_c_f08ts
   end interface
   interface MPI_Bsend
-    subroutine MPI_Bsend_f08ts(buf, count, datatype, dest, tag, comm, ierror) bind(C, name="mpi_bsend_f08ts")
+    subroutine MPI_Bsend_f08ts(buf, count, datatype, dest, tag, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: buf
       integer, intent(in) :: count
@@ -777,7 +805,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Bsend_f08ts
-    subroutine MPI_Bsend_c_f08ts(buf, count, datatype, dest, tag, comm, ierror) bind(C, name="mpi_bsend_c_f08ts")
+    subroutine MPI_Bsend_c_f08ts(buf, count, datatype, dest, tag, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -789,8 +817,7 @@ module mpi_f08
     end subroutine MPI_Bsend_c_f08ts
   end interface
   interface MPI_Bsend_init
-    subroutine MPI_Bsend_init_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="mpi_bsend_init_f08ts")
+    subroutine MPI_Bsend_init_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer, intent(in) :: count
@@ -801,8 +828,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Bsend_init_f08ts
-    subroutine MPI_Bsend_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="mpi_bsend_init_c_f08ts")
+    subroutine MPI_Bsend_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -815,13 +841,13 @@ module mpi_f08
     end subroutine MPI_Bsend_init_c_f08ts
   end interface
   interface MPI_Buffer_attach
-    subroutine MPI_Buffer_attach_f08ts(buffer, size, ierror) bind(C, name="mpi_buffer_attach_f08ts")
+    subroutine MPI_Buffer_attach_f08ts(buffer, size, ierror)
       import
       type(*), dimension(..), asynchronous :: buffer
       integer, intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Buffer_attach_f08ts
-    subroutine MPI_Buffer_attach_c_f08ts(buffer, size, ierror) bind(C, name="mpi_buffer_attach_c_f08ts")
+    subroutine MPI_Buffer_attach_c_f08ts(buffer, size, ierror)
       import
       type(*), dimension(..), asynchronous :: buffer
       integer(kind=MPI_COUNT_KIND), intent(in) :: size
@@ -962,15 +988,14 @@ module mpi_f08
     end subroutine MPI_Comm_accept_f08
   end interface
   interface MPI_Comm_attach_buffer
-    subroutine MPI_Comm_attach_buffer_f08ts(comm, buffer, size, ierror) bind(C, name="mpi_comm_attach_buffer_f08ts")
+    subroutine MPI_Comm_attach_buffer_f08ts(comm, buffer, size, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       type(*), dimension(..), asynchronous :: buffer
       integer, intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_attach_buffer_f08ts
-    subroutine MPI_Comm_attach_buffer_c_f08ts(comm, buffer, size, ierror) bind(C, &
-        name="mpi_comm_attach_buffer_c_f08ts")
+    subroutine MPI_Comm_attach_buffer_c_f08ts(comm, buffer, size, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       type(*), dimension(..), asynchronous :: buffer
@@ -1334,7 +1359,7 @@ module mpi_f08
   end interface
   interface MPI_Compare_and_swap
     subroutine MPI_Compare_and_swap_f08ts(origin_addr, compare_addr, result_addr, datatype, target_rank, &
-        target_disp, win, ierror) bind(C, name="mpi_compare_and_swap_f08ts")
+        target_disp, win, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       type(*), dimension(..), intent(in), asynchronous :: compare_addr
@@ -1437,8 +1462,7 @@ module mpi_f08
     end subroutine MPI_Error_string_f08
   end interface
   interface MPI_Exscan
-    subroutine MPI_Exscan_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror) bind(C, &
-        name="mpi_exscan_f08ts")
+    subroutine MPI_Exscan_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -1448,8 +1472,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Exscan_f08ts
-    subroutine MPI_Exscan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror) bind(C, &
-        name="mpi_exscan_c_f08ts")
+    subroutine MPI_Exscan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -1461,8 +1484,7 @@ module mpi_f08
     end subroutine MPI_Exscan_c_f08ts
   end interface
   interface MPI_Exscan_init
-    subroutine MPI_Exscan_init_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror) bind(C, &
-        name="mpi_exscan_init_f08ts")
+    subroutine MPI_Exscan_init_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -1474,8 +1496,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Exscan_init_f08ts
-    subroutine MPI_Exscan_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror) bind(C, &
-        name="mpi_exscan_init_c_f08ts")
+    subroutine MPI_Exscan_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -1489,8 +1510,7 @@ module mpi_f08
     end subroutine MPI_Exscan_init_c_f08ts
   end interface
   interface MPI_Fetch_and_op
-    subroutine MPI_Fetch_and_op_f08ts(origin_addr, result_addr, datatype, target_rank, target_disp, op, win, ierror) &
-        bind(C, name="mpi_fetch_and_op_f08ts")
+    subroutine MPI_Fetch_and_op_f08ts(origin_addr, result_addr, datatype, target_rank, target_disp, op, win, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       type(*), dimension(..), asynchronous :: result_addr
@@ -1627,7 +1647,7 @@ module mpi_f08
     end subroutine MPI_File_get_view_f08
   end interface
   interface MPI_File_iread
-    subroutine MPI_File_iread_f08ts(fh, buf, count, datatype, request, ierror) bind(C, name="mpi_file_iread_f08ts")
+    subroutine MPI_File_iread_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -1636,8 +1656,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_iread_f08ts
-    subroutine MPI_File_iread_c_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="mpi_file_iread_c_f08ts")
+    subroutine MPI_File_iread_c_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -1648,8 +1667,7 @@ module mpi_f08
     end subroutine MPI_File_iread_c_f08ts
   end interface
   interface MPI_File_iread_all
-    subroutine MPI_File_iread_all_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="mpi_file_iread_all_f08ts")
+    subroutine MPI_File_iread_all_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -1658,8 +1676,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_iread_all_f08ts
-    subroutine MPI_File_iread_all_c_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="mpi_file_iread_all_c_f08ts")
+    subroutine MPI_File_iread_all_c_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -1670,8 +1687,7 @@ module mpi_f08
     end subroutine MPI_File_iread_all_c_f08ts
   end interface
   interface MPI_File_iread_at
-    subroutine MPI_File_iread_at_f08ts(fh, offset, buf, count, datatype, request, ierror) bind(C, &
-        name="mpi_file_iread_at_f08ts")
+    subroutine MPI_File_iread_at_f08ts(fh, offset, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -1681,8 +1697,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_iread_at_f08ts
-    subroutine MPI_File_iread_at_c_f08ts(fh, offset, buf, count, datatype, request, ierror) bind(C, &
-        name="mpi_file_iread_at_c_f08ts")
+    subroutine MPI_File_iread_at_c_f08ts(fh, offset, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -1694,8 +1709,7 @@ module mpi_f08
     end subroutine MPI_File_iread_at_c_f08ts
   end interface
   interface MPI_File_iread_at_all
-    subroutine MPI_File_iread_at_all_f08ts(fh, offset, buf, count, datatype, request, ierror) bind(C, &
-        name="mpi_file_iread_at_all_f08ts")
+    subroutine MPI_File_iread_at_all_f08ts(fh, offset, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -1705,8 +1719,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_iread_at_all_f08ts
-    subroutine MPI_File_iread_at_all_c_f08ts(fh, offset, buf, count, datatype, request, ierror) bind(C, &
-        name="mpi_file_iread_at_all_c_f08ts")
+    subroutine MPI_File_iread_at_all_c_f08ts(fh, offset, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -1718,8 +1731,7 @@ module mpi_f08
     end subroutine MPI_File_iread_at_all_c_f08ts
   end interface
   interface MPI_File_iread_shared
-    subroutine MPI_File_iread_shared_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="mpi_file_iread_shared_f08ts")
+    subroutine MPI_File_iread_shared_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -1728,8 +1740,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_iread_shared_f08ts
-    subroutine MPI_File_iread_shared_c_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="mpi_file_iread_shared_c_f08ts")
+    subroutine MPI_File_iread_shared_c_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -1740,8 +1751,7 @@ module mpi_f08
     end subroutine MPI_File_iread_shared_c_f08ts
   end interface
   interface MPI_File_iwrite
-    subroutine MPI_File_iwrite_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="mpi_file_iwrite_f08ts")
+    subroutine MPI_File_iwrite_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -1750,8 +1760,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_iwrite_f08ts
-    subroutine MPI_File_iwrite_c_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="mpi_file_iwrite_c_f08ts")
+    subroutine MPI_File_iwrite_c_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -1762,8 +1771,7 @@ module mpi_f08
     end subroutine MPI_File_iwrite_c_f08ts
   end interface
   interface MPI_File_iwrite_all
-    subroutine MPI_File_iwrite_all_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="mpi_file_iwrite_all_f08ts")
+    subroutine MPI_File_iwrite_all_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -1772,8 +1780,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_iwrite_all_f08ts
-    subroutine MPI_File_iwrite_all_c_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="mpi_file_iwrite_all_c_f08ts")
+    subroutine MPI_File_iwrite_all_c_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -1784,8 +1791,7 @@ module mpi_f08
     end subroutine MPI_File_iwrite_all_c_f08ts
   end interface
   interface MPI_File_iwrite_at
-    subroutine MPI_File_iwrite_at_f08ts(fh, offset, buf, count, datatype, request, ierror) bind(C, &
-        name="mpi_file_iwrite_at_f08ts")
+    subroutine MPI_File_iwrite_at_f08ts(fh, offset, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -1795,8 +1801,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_iwrite_at_f08ts
-    subroutine MPI_File_iwrite_at_c_f08ts(fh, offset, buf, count, datatype, request, ierror) bind(C, &
-        name="mpi_file_iwrite_at_c_f08ts")
+    subroutine MPI_File_iwrite_at_c_f08ts(fh, offset, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -1808,8 +1813,7 @@ module mpi_f08
     end subroutine MPI_File_iwrite_at_c_f08ts
   end interface
   interface MPI_File_iwrite_at_all
-    subroutine MPI_File_iwrite_at_all_f08ts(fh, offset, buf, count, datatype, request, ierror) bind(C, &
-        name="mpi_file_iwrite_at_all_f08ts")
+    subroutine MPI_File_iwrite_at_all_f08ts(fh, offset, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -1819,8 +1823,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_iwrite_at_all_f08ts
-    subroutine MPI_File_iwrite_at_all_c_f08ts(fh, offset, buf, count, datatype, request, ierror) bind(C, &
-        name="mpi_file_iwrite_at_all_c_f08ts")
+    subroutine MPI_File_iwrite_at_all_c_f08ts(fh, offset, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -1832,8 +1835,7 @@ module mpi_f08
     end subroutine MPI_File_iwrite_at_all_c_f08ts
   end interface
   interface MPI_File_iwrite_shared
-    subroutine MPI_File_iwrite_shared_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="mpi_file_iwrite_shared_f08ts")
+    subroutine MPI_File_iwrite_shared_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -1842,8 +1844,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_iwrite_shared_f08ts
-    subroutine MPI_File_iwrite_shared_c_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="mpi_file_iwrite_shared_c_f08ts")
+    subroutine MPI_File_iwrite_shared_c_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -1873,7 +1874,7 @@ module mpi_f08
     end subroutine MPI_File_preallocate_f08
   end interface
   interface MPI_File_read
-    subroutine MPI_File_read_f08ts(fh, buf, count, datatype, status, ierror) bind(C, name="mpi_file_read_f08ts")
+    subroutine MPI_File_read_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..) :: buf
@@ -1882,7 +1883,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_f08ts
-    subroutine MPI_File_read_c_f08ts(fh, buf, count, datatype, status, ierror) bind(C, name="mpi_file_read_c_f08ts")
+    subroutine MPI_File_read_c_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..) :: buf
@@ -1893,8 +1894,7 @@ module mpi_f08
     end subroutine MPI_File_read_c_f08ts
   end interface
   interface MPI_File_read_all
-    subroutine MPI_File_read_all_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="mpi_file_read_all_f08ts")
+    subroutine MPI_File_read_all_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..) :: buf
@@ -1903,8 +1903,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_all_f08ts
-    subroutine MPI_File_read_all_c_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="mpi_file_read_all_c_f08ts")
+    subroutine MPI_File_read_all_c_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..) :: buf
@@ -1915,8 +1914,7 @@ module mpi_f08
     end subroutine MPI_File_read_all_c_f08ts
   end interface
   interface MPI_File_read_all_begin
-    subroutine MPI_File_read_all_begin_f08ts(fh, buf, count, datatype, ierror) bind(C, &
-        name="mpi_file_read_all_begin_f08ts")
+    subroutine MPI_File_read_all_begin_f08ts(fh, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -1924,8 +1922,7 @@ module mpi_f08
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_all_begin_f08ts
-    subroutine MPI_File_read_all_begin_c_f08ts(fh, buf, count, datatype, ierror) bind(C, &
-        name="mpi_file_read_all_begin_c_f08ts")
+    subroutine MPI_File_read_all_begin_c_f08ts(fh, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -1935,7 +1932,7 @@ module mpi_f08
     end subroutine MPI_File_read_all_begin_c_f08ts
   end interface
   interface MPI_File_read_all_end
-    subroutine MPI_File_read_all_end_f08ts(fh, buf, status, ierror) bind(C, name="mpi_file_read_all_end_f08ts")
+    subroutine MPI_File_read_all_end_f08ts(fh, buf, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -1944,8 +1941,7 @@ module mpi_f08
     end subroutine MPI_File_read_all_end_f08ts
   end interface
   interface MPI_File_read_at
-    subroutine MPI_File_read_at_f08ts(fh, offset, buf, count, datatype, status, ierror) bind(C, &
-        name="mpi_file_read_at_f08ts")
+    subroutine MPI_File_read_at_f08ts(fh, offset, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -1955,8 +1951,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_at_f08ts
-    subroutine MPI_File_read_at_c_f08ts(fh, offset, buf, count, datatype, status, ierror) bind(C, &
-        name="mpi_file_read_at_c_f08ts")
+    subroutine MPI_File_read_at_c_f08ts(fh, offset, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -1968,8 +1963,7 @@ module mpi_f08
     end subroutine MPI_File_read_at_c_f08ts
   end interface
   interface MPI_File_read_at_all
-    subroutine MPI_File_read_at_all_f08ts(fh, offset, buf, count, datatype, status, ierror) bind(C, &
-        name="mpi_file_read_at_all_f08ts")
+    subroutine MPI_File_read_at_all_f08ts(fh, offset, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -1979,8 +1973,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_at_all_f08ts
-    subroutine MPI_File_read_at_all_c_f08ts(fh, offset, buf, count, datatype, status, ierror) bind(C, &
-        name="mpi_file_read_at_all_c_f08ts")
+    subroutine MPI_File_read_at_all_c_f08ts(fh, offset, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -1992,8 +1985,7 @@ module mpi_f08
     end subroutine MPI_File_read_at_all_c_f08ts
   end interface
   interface MPI_File_read_at_all_begin
-    subroutine MPI_File_read_at_all_begin_f08ts(fh, offset, buf, count, datatype, ierror) bind(C, &
-        name="mpi_file_read_at_all_begin_f08ts")
+    subroutine MPI_File_read_at_all_begin_f08ts(fh, offset, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -2002,8 +1994,7 @@ module mpi_f08
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_at_all_begin_f08ts
-    subroutine MPI_File_read_at_all_begin_c_f08ts(fh, offset, buf, count, datatype, ierror) bind(C, &
-        name="mpi_file_read_at_all_begin_c_f08ts")
+    subroutine MPI_File_read_at_all_begin_c_f08ts(fh, offset, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -2014,8 +2005,7 @@ module mpi_f08
     end subroutine MPI_File_read_at_all_begin_c_f08ts
   end interface
   interface MPI_File_read_at_all_end
-    subroutine MPI_File_read_at_all_end_f08ts(fh, buf, status, ierror) bind(C, &
-        name="mpi_file_read_at_all_end_f08ts")
+    subroutine MPI_File_read_at_all_end_f08ts(fh, buf, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -2024,8 +2014,7 @@ module mpi_f08
     end subroutine MPI_File_read_at_all_end_f08ts
   end interface
   interface MPI_File_read_ordered
-    subroutine MPI_File_read_ordered_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="mpi_file_read_ordered_f08ts")
+    subroutine MPI_File_read_ordered_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..) :: buf
@@ -2034,8 +2023,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_ordered_f08ts
-    subroutine MPI_File_read_ordered_c_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="mpi_file_read_ordered_c_f08ts")
+    subroutine MPI_File_read_ordered_c_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..) :: buf
@@ -2046,8 +2034,7 @@ module mpi_f08
     end subroutine MPI_File_read_ordered_c_f08ts
   end interface
   interface MPI_File_read_ordered_begin
-    subroutine MPI_File_read_ordered_begin_f08ts(fh, buf, count, datatype, ierror) bind(C, &
-        name="mpi_file_read_ordered_begin_f08ts")
+    subroutine MPI_File_read_ordered_begin_f08ts(fh, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -2055,8 +2042,7 @@ module mpi_f08
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_ordered_begin_f08ts
-    subroutine MPI_File_read_ordered_begin_c_f08ts(fh, buf, count, datatype, ierror) bind(C, &
-        name="mpi_file_read_ordered_begin_c_f08ts")
+    subroutine MPI_File_read_ordered_begin_c_f08ts(fh, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -2066,8 +2052,7 @@ module mpi_f08
     end subroutine MPI_File_read_ordered_begin_c_f08ts
   end interface
   interface MPI_File_read_ordered_end
-    subroutine MPI_File_read_ordered_end_f08ts(fh, buf, status, ierror) bind(C, &
-        name="mpi_file_read_ordered_end_f08ts")
+    subroutine MPI_File_read_ordered_end_f08ts(fh, buf, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -2076,8 +2061,7 @@ module mpi_f08
     end subroutine MPI_File_read_ordered_end_f08ts
   end interface
   interface MPI_File_read_shared
-    subroutine MPI_File_read_shared_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="mpi_file_read_shared_f08ts")
+    subroutine MPI_File_read_shared_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..) :: buf
@@ -2086,8 +2070,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_shared_f08ts
-    subroutine MPI_File_read_shared_c_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="mpi_file_read_shared_c_f08ts")
+    subroutine MPI_File_read_shared_c_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..) :: buf
@@ -2167,7 +2150,7 @@ module mpi_f08
     end subroutine MPI_File_sync_f08
   end interface
   interface MPI_File_write
-    subroutine MPI_File_write_f08ts(fh, buf, count, datatype, status, ierror) bind(C, name="mpi_file_write_f08ts")
+    subroutine MPI_File_write_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in) :: buf
@@ -2176,8 +2159,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_f08ts
-    subroutine MPI_File_write_c_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="mpi_file_write_c_f08ts")
+    subroutine MPI_File_write_c_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in) :: buf
@@ -2188,8 +2170,7 @@ module mpi_f08
     end subroutine MPI_File_write_c_f08ts
   end interface
   interface MPI_File_write_all
-    subroutine MPI_File_write_all_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="mpi_file_write_all_f08ts")
+    subroutine MPI_File_write_all_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in) :: buf
@@ -2198,8 +2179,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_all_f08ts
-    subroutine MPI_File_write_all_c_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="mpi_file_write_all_c_f08ts")
+    subroutine MPI_File_write_all_c_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in) :: buf
@@ -2210,8 +2190,7 @@ module mpi_f08
     end subroutine MPI_File_write_all_c_f08ts
   end interface
   interface MPI_File_write_all_begin
-    subroutine MPI_File_write_all_begin_f08ts(fh, buf, count, datatype, ierror) bind(C, &
-        name="mpi_file_write_all_begin_f08ts")
+    subroutine MPI_File_write_all_begin_f08ts(fh, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -2219,8 +2198,7 @@ module mpi_f08
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_all_begin_f08ts
-    subroutine MPI_File_write_all_begin_c_f08ts(fh, buf, count, datatype, ierror) bind(C, &
-        name="mpi_file_write_all_begin_c_f08ts")
+    subroutine MPI_File_write_all_begin_c_f08ts(fh, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -2230,7 +2208,7 @@ module mpi_f08
     end subroutine MPI_File_write_all_begin_c_f08ts
   end interface
   interface MPI_File_write_all_end
-    subroutine MPI_File_write_all_end_f08ts(fh, buf, status, ierror) bind(C, name="mpi_file_write_all_end_f08ts")
+    subroutine MPI_File_write_all_end_f08ts(fh, buf, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -2239,8 +2217,7 @@ module mpi_f08
     end subroutine MPI_File_write_all_end_f08ts
   end interface
   interface MPI_File_write_at
-    subroutine MPI_File_write_at_f08ts(fh, offset, buf, count, datatype, status, ierror) bind(C, &
-        name="mpi_file_write_at_f08ts")
+    subroutine MPI_File_write_at_f08ts(fh, offset, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -2250,8 +2227,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_at_f08ts
-    subroutine MPI_File_write_at_c_f08ts(fh, offset, buf, count, datatype, status, ierror) bind(C, &
-        name="mpi_file_write_at_c_f08ts")
+    subroutine MPI_File_write_at_c_f08ts(fh, offset, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -2263,8 +2239,7 @@ module mpi_f08
     end subroutine MPI_File_write_at_c_f08ts
   end interface
   interface MPI_File_write_at_all
-    subroutine MPI_File_write_at_all_f08ts(fh, offset, buf, count, datatype, status, ierror) bind(C, &
-        name="mpi_file_write_at_all_f08ts")
+    subroutine MPI_File_write_at_all_f08ts(fh, offset, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -2274,8 +2249,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_at_all_f08ts
-    subroutine MPI_File_write_at_all_c_f08ts(fh, offset, buf, count, datatype, status, ierror) bind(C, &
-        name="mpi_file_write_at_all_c_f08ts")
+    subroutine MPI_File_write_at_all_c_f08ts(fh, offset, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -2287,8 +2261,7 @@ module mpi_f08
     end subroutine MPI_File_write_at_all_c_f08ts
   end interface
   interface MPI_File_write_at_all_begin
-    subroutine MPI_File_write_at_all_begin_f08ts(fh, offset, buf, count, datatype, ierror) bind(C, &
-        name="mpi_file_write_at_all_begin_f08ts")
+    subroutine MPI_File_write_at_all_begin_f08ts(fh, offset, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -2297,8 +2270,7 @@ module mpi_f08
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_at_all_begin_f08ts
-    subroutine MPI_File_write_at_all_begin_c_f08ts(fh, offset, buf, count, datatype, ierror) bind(C, &
-        name="mpi_file_write_at_all_begin_c_f08ts")
+    subroutine MPI_File_write_at_all_begin_c_f08ts(fh, offset, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -2309,8 +2281,7 @@ module mpi_f08
     end subroutine MPI_File_write_at_all_begin_c_f08ts
   end interface
   interface MPI_File_write_at_all_end
-    subroutine MPI_File_write_at_all_end_f08ts(fh, buf, status, ierror) bind(C, &
-        name="mpi_file_write_at_all_end_f08ts")
+    subroutine MPI_File_write_at_all_end_f08ts(fh, buf, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -2319,8 +2290,7 @@ module mpi_f08
     end subroutine MPI_File_write_at_all_end_f08ts
   end interface
   interface MPI_File_write_ordered
-    subroutine MPI_File_write_ordered_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="mpi_file_write_ordered_f08ts")
+    subroutine MPI_File_write_ordered_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in) :: buf
@@ -2329,8 +2299,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_ordered_f08ts
-    subroutine MPI_File_write_ordered_c_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="mpi_file_write_ordered_c_f08ts")
+    subroutine MPI_File_write_ordered_c_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in) :: buf
@@ -2341,8 +2310,7 @@ module mpi_f08
     end subroutine MPI_File_write_ordered_c_f08ts
   end interface
   interface MPI_File_write_ordered_begin
-    subroutine MPI_File_write_ordered_begin_f08ts(fh, buf, count, datatype, ierror) bind(C, &
-        name="mpi_file_write_ordered_begin_f08ts")
+    subroutine MPI_File_write_ordered_begin_f08ts(fh, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -2350,8 +2318,7 @@ module mpi_f08
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_ordered_begin_f08ts
-    subroutine MPI_File_write_ordered_begin_c_f08ts(fh, buf, count, datatype, ierror) bind(C, &
-        name="mpi_file_write_ordered_begin_c_f08ts")
+    subroutine MPI_File_write_ordered_begin_c_f08ts(fh, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -2361,8 +2328,7 @@ module mpi_f08
     end subroutine MPI_File_write_ordered_begin_c_f08ts
   end interface
   interface MPI_File_write_ordered_end
-    subroutine MPI_File_write_ordered_end_f08ts(fh, buf, status, ierror) bind(C, &
-        name="mpi_file_write_ordered_end_f08ts")
+    subroutine MPI_File_write_ordered_end_f08ts(fh, buf, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -2371,8 +2337,7 @@ module mpi_f08
     end subroutine MPI_File_write_ordered_end_f08ts
   end interface
   interface MPI_File_write_shared
-    subroutine MPI_File_write_shared_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="mpi_file_write_shared_f08ts")
+    subroutine MPI_File_write_shared_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in) :: buf
@@ -2381,8 +2346,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_shared_f08ts
-    subroutine MPI_File_write_shared_c_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="mpi_file_write_shared_c_f08ts")
+    subroutine MPI_File_write_shared_c_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in) :: buf
@@ -2406,15 +2370,14 @@ module mpi_f08
     end subroutine MPI_Finalized_f08
   end interface
   interface MPI_Free_mem
-    subroutine MPI_Free_mem_f08ts(base, ierror) bind(C, name="mpi_free_mem_f08ts")
+    subroutine MPI_Free_mem_f08ts(base, ierror)
       import
       type(*), dimension(..), asynchronous :: base
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Free_mem_f08ts
   end interface
   interface MPI_Gather
-    subroutine MPI_Gather_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror) &
-        bind(C, name="mpi_gather_f08ts")
+    subroutine MPI_Gather_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcount
@@ -2426,8 +2389,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Gather_f08ts
-    subroutine MPI_Gather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror) &
-        bind(C, name="mpi_gather_c_f08ts")
+    subroutine MPI_Gather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -2442,7 +2404,7 @@ module mpi_f08
   end interface
   interface MPI_Gather_init
     subroutine MPI_Gather_init_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, &
-        request, ierror) bind(C, name="mpi_gather_init_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -2457,7 +2419,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Gather_init_f08ts
     subroutine MPI_Gather_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, &
-        request, ierror) bind(C, name="mpi_gather_init_c_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -2474,7 +2436,7 @@ module mpi_f08
   end interface
   interface MPI_Gatherv
     subroutine MPI_Gatherv_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, &
-        ierror) bind(C, name="mpi_gatherv_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcount
@@ -2488,7 +2450,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Gatherv_f08ts
     subroutine MPI_Gatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, &
-        ierror) bind(C, name="mpi_gatherv_c_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -2504,7 +2466,7 @@ module mpi_f08
   end interface
   interface MPI_Gatherv_init
     subroutine MPI_Gatherv_init_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, &
-        comm, info, request, ierror) bind(C, name="mpi_gatherv_init_f08ts")
+        comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -2520,7 +2482,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Gatherv_init_f08ts
     subroutine MPI_Gatherv_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, &
-        comm, info, request, ierror) bind(C, name="mpi_gatherv_init_c_f08ts")
+        comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -2538,7 +2500,7 @@ module mpi_f08
   end interface
   interface MPI_Get
     subroutine MPI_Get_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
-        target_datatype, win, ierror) bind(C, name="mpi_get_f08ts")
+        target_datatype, win, ierror)
       import
       type(*), dimension(..), asynchronous :: origin_addr
       integer, intent(in) :: origin_count
@@ -2551,7 +2513,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Get_f08ts
     subroutine MPI_Get_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
-        target_datatype, win, ierror) bind(C, name="mpi_get_c_f08ts")
+        target_datatype, win, ierror)
       import
       type(*), dimension(..), asynchronous :: origin_addr
       integer(kind=MPI_COUNT_KIND), intent(in) :: origin_count
@@ -2566,8 +2528,7 @@ module mpi_f08
   end interface
   interface MPI_Get_accumulate
     subroutine MPI_Get_accumulate_f08ts(origin_addr, origin_count, origin_datatype, result_addr, result_count, &
-        result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, ierror) bind(C, &
-        name="mpi_get_accumulate_f08ts")
+        result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer, intent(in) :: origin_count
@@ -2584,8 +2545,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Get_accumulate_f08ts
     subroutine MPI_Get_accumulate_c_f08ts(origin_addr, origin_count, origin_datatype, result_addr, result_count, &
-        result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, ierror) bind(C, &
-        name="mpi_get_accumulate_c_f08ts")
+        result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer(kind=MPI_COUNT_KIND), intent(in) :: origin_count
@@ -2603,7 +2563,7 @@ module mpi_f08
     end subroutine MPI_Get_accumulate_c_f08ts
   end interface
   interface MPI_Get_address
-    subroutine MPI_Get_address_f08ts(location, address, ierror) bind(C, name="mpi_get_address_f08ts")
+    subroutine MPI_Get_address_f08ts(location, address, ierror)
       import
       type(*), dimension(..), asynchronous :: location
       integer(kind=MPI_ADDRESS_KIND), intent(out) :: address
@@ -2883,7 +2843,7 @@ module mpi_f08
   end interface
   interface MPI_Iallgather
     subroutine MPI_Iallgather_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &
-        ierror) bind(C, name="mpi_iallgather_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -2896,7 +2856,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Iallgather_f08ts
     subroutine MPI_Iallgather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &
-        ierror) bind(C, name="mpi_iallgather_c_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -2911,7 +2871,7 @@ module mpi_f08
   end interface
   interface MPI_Iallgatherv
     subroutine MPI_Iallgatherv_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, &
-        request, ierror) bind(C, name="mpi_iallgatherv_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -2925,7 +2885,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Iallgatherv_f08ts
     subroutine MPI_Iallgatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, &
-        request, ierror) bind(C, name="mpi_iallgatherv_c_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -2940,8 +2900,7 @@ module mpi_f08
     end subroutine MPI_Iallgatherv_c_f08ts
   end interface
   interface MPI_Iallreduce
-    subroutine MPI_Iallreduce_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror) bind(C, &
-        name="mpi_iallreduce_f08ts")
+    subroutine MPI_Iallreduce_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -2952,8 +2911,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Iallreduce_f08ts
-    subroutine MPI_Iallreduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror) bind(C, &
-        name="mpi_iallreduce_c_f08ts")
+    subroutine MPI_Iallreduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -2967,7 +2925,7 @@ module mpi_f08
   end interface
   interface MPI_Ialltoall
     subroutine MPI_Ialltoall_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &
-        ierror) bind(C, name="mpi_ialltoall_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -2980,7 +2938,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ialltoall_f08ts
     subroutine MPI_Ialltoall_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &
-        ierror) bind(C, name="mpi_ialltoall_c_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -2995,7 +2953,7 @@ module mpi_f08
   end interface
   interface MPI_Ialltoallv
     subroutine MPI_Ialltoallv_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, &
-        comm, request, ierror) bind(C, name="mpi_ialltoallv_f08ts")
+        comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in), asynchronous :: sendcounts(*)
@@ -3010,7 +2968,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ialltoallv_f08ts
     subroutine MPI_Ialltoallv_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
-        recvtype, comm, request, ierror) bind(C, name="mpi_ialltoallv_c_f08ts")
+        recvtype, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in), asynchronous :: sendcounts(*)
@@ -3027,7 +2985,7 @@ module mpi_f08
   end interface
   interface MPI_Ialltoallw
     subroutine MPI_Ialltoallw_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
-        recvtypes, comm, request, ierror) bind(C, name="mpi_ialltoallw_f08ts")
+        recvtypes, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in), asynchronous :: sendcounts(*)
@@ -3042,7 +3000,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ialltoallw_f08ts
     subroutine MPI_Ialltoallw_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
-        recvtypes, comm, request, ierror) bind(C, name="mpi_ialltoallw_c_f08ts")
+        recvtypes, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in), asynchronous :: sendcounts(*)
@@ -3066,8 +3024,7 @@ module mpi_f08
     end subroutine MPI_Ibarrier_f08
   end interface
   interface MPI_Ibcast
-    subroutine MPI_Ibcast_f08ts(buffer, count, datatype, root, comm, request, ierror) bind(C, &
-        name="mpi_ibcast_f08ts")
+    subroutine MPI_Ibcast_f08ts(buffer, count, datatype, root, comm, request, ierror)
       import
       type(*), dimension(..), asynchronous :: buffer
       integer, intent(in) :: count
@@ -3077,8 +3034,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ibcast_f08ts
-    subroutine MPI_Ibcast_c_f08ts(buffer, count, datatype, root, comm, request, ierror) bind(C, &
-        name="mpi_ibcast_c_f08ts")
+    subroutine MPI_Ibcast_c_f08ts(buffer, count, datatype, root, comm, request, ierror)
       import
       type(*), dimension(..), asynchronous :: buffer
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -3090,8 +3046,7 @@ module mpi_f08
     end subroutine MPI_Ibcast_c_f08ts
   end interface
   interface MPI_Ibsend
-    subroutine MPI_Ibsend_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="mpi_ibsend_f08ts")
+    subroutine MPI_Ibsend_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer, intent(in) :: count
@@ -3102,8 +3057,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ibsend_f08ts
-    subroutine MPI_Ibsend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="mpi_ibsend_c_f08ts")
+    subroutine MPI_Ibsend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -3116,8 +3070,7 @@ module mpi_f08
     end subroutine MPI_Ibsend_c_f08ts
   end interface
   interface MPI_Iexscan
-    subroutine MPI_Iexscan_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror) bind(C, &
-        name="mpi_iexscan_f08ts")
+    subroutine MPI_Iexscan_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -3128,8 +3081,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Iexscan_f08ts
-    subroutine MPI_Iexscan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror) bind(C, &
-        name="mpi_iexscan_c_f08ts")
+    subroutine MPI_Iexscan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -3143,7 +3095,7 @@ module mpi_f08
   end interface
   interface MPI_Igather
     subroutine MPI_Igather_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, &
-        ierror) bind(C, name="mpi_igather_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -3157,7 +3109,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Igather_f08ts
     subroutine MPI_Igather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, &
-        ierror) bind(C, name="mpi_igather_c_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -3173,7 +3125,7 @@ module mpi_f08
   end interface
   interface MPI_Igatherv
     subroutine MPI_Igatherv_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, &
-        request, ierror) bind(C, name="mpi_igatherv_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -3188,7 +3140,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Igatherv_f08ts
     subroutine MPI_Igatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, &
-        request, ierror) bind(C, name="mpi_igatherv_c_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -3216,7 +3168,7 @@ module mpi_f08
     end subroutine MPI_Improbe_f08
   end interface
   interface MPI_Imrecv
-    subroutine MPI_Imrecv_f08ts(buf, count, datatype, message, request, ierror) bind(C, name="mpi_imrecv_f08ts")
+    subroutine MPI_Imrecv_f08ts(buf, count, datatype, message, request, ierror)
       import
       type(*), dimension(..), asynchronous :: buf
       integer, intent(in) :: count
@@ -3225,7 +3177,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Imrecv_f08ts
-    subroutine MPI_Imrecv_c_f08ts(buf, count, datatype, message, request, ierror) bind(C, name="mpi_imrecv_c_f08ts")
+    subroutine MPI_Imrecv_c_f08ts(buf, count, datatype, message, request, ierror)
       import
       type(*), dimension(..), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -3237,7 +3189,7 @@ module mpi_f08
   end interface
   interface MPI_Ineighbor_allgather
     subroutine MPI_Ineighbor_allgather_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        request, ierror) bind(C, name="mpi_ineighbor_allgather_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -3250,7 +3202,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ineighbor_allgather_f08ts
     subroutine MPI_Ineighbor_allgather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        request, ierror) bind(C, name="mpi_ineighbor_allgather_c_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -3265,7 +3217,7 @@ module mpi_f08
   end interface
   interface MPI_Ineighbor_allgatherv
     subroutine MPI_Ineighbor_allgatherv_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
-        comm, request, ierror) bind(C, name="mpi_ineighbor_allgatherv_f08ts")
+        comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -3279,7 +3231,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ineighbor_allgatherv_f08ts
     subroutine MPI_Ineighbor_allgatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
-        comm, request, ierror) bind(C, name="mpi_ineighbor_allgatherv_c_f08ts")
+        comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -3295,7 +3247,7 @@ module mpi_f08
   end interface
   interface MPI_Ineighbor_alltoall
     subroutine MPI_Ineighbor_alltoall_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        request, ierror) bind(C, name="mpi_ineighbor_alltoall_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -3308,7 +3260,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ineighbor_alltoall_f08ts
     subroutine MPI_Ineighbor_alltoall_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        request, ierror) bind(C, name="mpi_ineighbor_alltoall_c_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -3323,7 +3275,7 @@ module mpi_f08
   end interface
   interface MPI_Ineighbor_alltoallv
     subroutine MPI_Ineighbor_alltoallv_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
-        recvtype, comm, request, ierror) bind(C, name="mpi_ineighbor_alltoallv_f08ts")
+        recvtype, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in), asynchronous :: sendcounts(*)
@@ -3338,7 +3290,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ineighbor_alltoallv_f08ts
     subroutine MPI_Ineighbor_alltoallv_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
-        recvtype, comm, request, ierror) bind(C, name="mpi_ineighbor_alltoallv_c_f08ts")
+        recvtype, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in), asynchronous :: sendcounts(*)
@@ -3355,7 +3307,7 @@ module mpi_f08
   end interface
   interface MPI_Ineighbor_alltoallw
     subroutine MPI_Ineighbor_alltoallw_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
-        recvtypes, comm, request, ierror) bind(C, name="mpi_ineighbor_alltoallw_f08ts")
+        recvtypes, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in), asynchronous :: sendcounts(*)
@@ -3370,7 +3322,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ineighbor_alltoallw_f08ts
     subroutine MPI_Ineighbor_alltoallw_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
-        rdispls, recvtypes, comm, request, ierror) bind(C, name="mpi_ineighbor_alltoallw_c_f08ts")
+        rdispls, recvtypes, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in), asynchronous :: sendcounts(*)
@@ -3550,8 +3502,7 @@ module mpi_f08
     end subroutine MPI_Iprobe_f08
   end interface
   interface MPI_Irecv
-    subroutine MPI_Irecv_f08ts(buf, count, datatype, source, tag, comm, request, ierror) bind(C, &
-        name="mpi_irecv_f08ts")
+    subroutine MPI_Irecv_f08ts(buf, count, datatype, source, tag, comm, request, ierror)
       import
       type(*), dimension(..), asynchronous :: buf
       integer, intent(in) :: count
@@ -3562,8 +3513,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Irecv_f08ts
-    subroutine MPI_Irecv_c_f08ts(buf, count, datatype, source, tag, comm, request, ierror) bind(C, &
-        name="mpi_irecv_c_f08ts")
+    subroutine MPI_Irecv_c_f08ts(buf, count, datatype, source, tag, comm, request, ierror)
       import
       type(*), dimension(..), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -3576,8 +3526,7 @@ module mpi_f08
     end subroutine MPI_Irecv_c_f08ts
   end interface
   interface MPI_Ireduce
-    subroutine MPI_Ireduce_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror) bind(C, &
-        name="mpi_ireduce_f08ts")
+    subroutine MPI_Ireduce_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -3589,8 +3538,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ireduce_f08ts
-    subroutine MPI_Ireduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror) bind(C, &
-        name="mpi_ireduce_c_f08ts")
+    subroutine MPI_Ireduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -3604,8 +3552,7 @@ module mpi_f08
     end subroutine MPI_Ireduce_c_f08ts
   end interface
   interface MPI_Ireduce_scatter
-    subroutine MPI_Ireduce_scatter_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, ierror) bind(C, &
-        name="mpi_ireduce_scatter_f08ts")
+    subroutine MPI_Ireduce_scatter_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -3616,8 +3563,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ireduce_scatter_f08ts
-    subroutine MPI_Ireduce_scatter_c_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, ierror) &
-        bind(C, name="mpi_ireduce_scatter_c_f08ts")
+    subroutine MPI_Ireduce_scatter_c_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -3630,8 +3576,7 @@ module mpi_f08
     end subroutine MPI_Ireduce_scatter_c_f08ts
   end interface
   interface MPI_Ireduce_scatter_block
-    subroutine MPI_Ireduce_scatter_block_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, request, ierror) &
-        bind(C, name="mpi_ireduce_scatter_block_f08ts")
+    subroutine MPI_Ireduce_scatter_block_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -3642,8 +3587,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ireduce_scatter_block_f08ts
-    subroutine MPI_Ireduce_scatter_block_c_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, request, ierror) &
-        bind(C, name="mpi_ireduce_scatter_block_c_f08ts")
+    subroutine MPI_Ireduce_scatter_block_c_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -3656,8 +3600,7 @@ module mpi_f08
     end subroutine MPI_Ireduce_scatter_block_c_f08ts
   end interface
   interface MPI_Irsend
-    subroutine MPI_Irsend_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="mpi_irsend_f08ts")
+    subroutine MPI_Irsend_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer, intent(in) :: count
@@ -3668,8 +3611,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Irsend_f08ts
-    subroutine MPI_Irsend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="mpi_irsend_c_f08ts")
+    subroutine MPI_Irsend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -3689,8 +3631,7 @@ module mpi_f08
     end subroutine MPI_Is_thread_main_f08
   end interface
   interface MPI_Iscan
-    subroutine MPI_Iscan_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror) bind(C, &
-        name="mpi_iscan_f08ts")
+    subroutine MPI_Iscan_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -3701,8 +3642,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Iscan_f08ts
-    subroutine MPI_Iscan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror) bind(C, &
-        name="mpi_iscan_c_f08ts")
+    subroutine MPI_Iscan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -3716,7 +3656,7 @@ module mpi_f08
   end interface
   interface MPI_Iscatter
     subroutine MPI_Iscatter_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, &
-        ierror) bind(C, name="mpi_iscatter_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -3730,7 +3670,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Iscatter_f08ts
     subroutine MPI_Iscatter_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, &
-        ierror) bind(C, name="mpi_iscatter_c_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -3746,7 +3686,7 @@ module mpi_f08
   end interface
   interface MPI_Iscatterv
     subroutine MPI_Iscatterv_f08ts(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, &
-        request, ierror) bind(C, name="mpi_iscatterv_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in), asynchronous :: sendcounts(*)
@@ -3761,7 +3701,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Iscatterv_f08ts
     subroutine MPI_Iscatterv_c_f08ts(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, &
-        comm, request, ierror) bind(C, name="mpi_iscatterv_c_f08ts")
+        comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in), asynchronous :: sendcounts(*)
@@ -3777,8 +3717,7 @@ module mpi_f08
     end subroutine MPI_Iscatterv_c_f08ts
   end interface
   interface MPI_Isend
-    subroutine MPI_Isend_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="mpi_isend_f08ts")
+    subroutine MPI_Isend_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer, intent(in) :: count
@@ -3789,8 +3728,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Isend_f08ts
-    subroutine MPI_Isend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="mpi_isend_c_f08ts")
+    subroutine MPI_Isend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -3804,7 +3742,7 @@ module mpi_f08
   end interface
   interface MPI_Isendrecv
     subroutine MPI_Isendrecv_f08ts(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, &
-        source, recvtag, comm, request, ierror) bind(C, name="mpi_isendrecv_f08ts")
+        source, recvtag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -3821,7 +3759,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Isendrecv_f08ts
     subroutine MPI_Isendrecv_c_f08ts(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, &
-        source, recvtag, comm, request, ierror) bind(C, name="mpi_isendrecv_c_f08ts")
+        source, recvtag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -3840,7 +3778,7 @@ module mpi_f08
   end interface
   interface MPI_Isendrecv_replace
     subroutine MPI_Isendrecv_replace_f08ts(buf, count, datatype, dest, sendtag, source, recvtag, comm, request, &
-        ierror) bind(C, name="mpi_isendrecv_replace_f08ts")
+        ierror)
       import
       type(*), dimension(..), asynchronous :: buf
       integer, intent(in) :: count
@@ -3854,7 +3792,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Isendrecv_replace_f08ts
     subroutine MPI_Isendrecv_replace_c_f08ts(buf, count, datatype, dest, sendtag, source, recvtag, comm, request, &
-        ierror) bind(C, name="mpi_isendrecv_replace_c_f08ts")
+        ierror)
       import
       type(*), dimension(..), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -3869,8 +3807,7 @@ module mpi_f08
     end subroutine MPI_Isendrecv_replace_c_f08ts
   end interface
   interface MPI_Issend
-    subroutine MPI_Issend_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="mpi_issend_f08ts")
+    subroutine MPI_Issend_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer, intent(in) :: count
@@ -3881,8 +3818,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Issend_f08ts
-    subroutine MPI_Issend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="mpi_issend_c_f08ts")
+    subroutine MPI_Issend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -3893,6 +3829,23 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Issend_c_f08ts
+  end interface
+  interface
+    subroutine MPI_Keyval_create(copy_fn, delete_fn, keyval, extra_state, ierror)
+      import
+      external :: copy_fn
+      external :: delete_fn
+      integer, intent(out) :: keyval
+      integer, intent(in) :: extra_state
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Keyval_create
+  end interface
+  interface
+    subroutine MPI_Keyval_free(keyval, ierror)
+      import
+      integer, intent(inout) :: keyval
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Keyval_free
   end interface
   interface MPI_Lookup_name
     subroutine MPI_Lookup_name_f08(service_name, info, port_name, ierror)
@@ -3915,7 +3868,7 @@ module mpi_f08
     end subroutine MPI_Mprobe_f08
   end interface
   interface MPI_Mrecv
-    subroutine MPI_Mrecv_f08ts(buf, count, datatype, message, status, ierror) bind(C, name="mpi_mrecv_f08ts")
+    subroutine MPI_Mrecv_f08ts(buf, count, datatype, message, status, ierror)
       import
       type(*), dimension(..) :: buf
       integer, intent(in) :: count
@@ -3924,7 +3877,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Mrecv_f08ts
-    subroutine MPI_Mrecv_c_f08ts(buf, count, datatype, message, status, ierror) bind(C, name="mpi_mrecv_c_f08ts")
+    subroutine MPI_Mrecv_c_f08ts(buf, count, datatype, message, status, ierror)
       import
       type(*), dimension(..) :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -3936,7 +3889,7 @@ module mpi_f08
   end interface
   interface MPI_Neighbor_allgather
     subroutine MPI_Neighbor_allgather_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        ierror) bind(C, name="mpi_neighbor_allgather_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcount
@@ -3948,7 +3901,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Neighbor_allgather_f08ts
     subroutine MPI_Neighbor_allgather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        ierror) bind(C, name="mpi_neighbor_allgather_c_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -3962,7 +3915,7 @@ module mpi_f08
   end interface
   interface MPI_Neighbor_allgather_init
     subroutine MPI_Neighbor_allgather_init_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        info, request, ierror) bind(C, name="mpi_neighbor_allgather_init_f08ts")
+        info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -3976,7 +3929,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Neighbor_allgather_init_f08ts
     subroutine MPI_Neighbor_allgather_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        info, request, ierror) bind(C, name="mpi_neighbor_allgather_init_c_f08ts")
+        info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -3992,7 +3945,7 @@ module mpi_f08
   end interface
   interface MPI_Neighbor_allgatherv
     subroutine MPI_Neighbor_allgatherv_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
-        comm, ierror) bind(C, name="mpi_neighbor_allgatherv_f08ts")
+        comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcount
@@ -4005,7 +3958,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Neighbor_allgatherv_f08ts
     subroutine MPI_Neighbor_allgatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
-        comm, ierror) bind(C, name="mpi_neighbor_allgatherv_c_f08ts")
+        comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -4020,7 +3973,7 @@ module mpi_f08
   end interface
   interface MPI_Neighbor_allgatherv_init
     subroutine MPI_Neighbor_allgatherv_init_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
-        recvtype, comm, info, request, ierror) bind(C, name="mpi_neighbor_allgatherv_init_f08ts")
+        recvtype, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -4035,7 +3988,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Neighbor_allgatherv_init_f08ts
     subroutine MPI_Neighbor_allgatherv_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
-        recvtype, comm, info, request, ierror) bind(C, name="mpi_neighbor_allgatherv_init_c_f08ts")
+        recvtype, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -4051,8 +4004,7 @@ module mpi_f08
     end subroutine MPI_Neighbor_allgatherv_init_c_f08ts
   end interface
   interface MPI_Neighbor_alltoall
-    subroutine MPI_Neighbor_alltoall_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror) &
-        bind(C, name="mpi_neighbor_alltoall_f08ts")
+    subroutine MPI_Neighbor_alltoall_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcount
@@ -4064,7 +4016,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Neighbor_alltoall_f08ts
     subroutine MPI_Neighbor_alltoall_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        ierror) bind(C, name="mpi_neighbor_alltoall_c_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -4078,7 +4030,7 @@ module mpi_f08
   end interface
   interface MPI_Neighbor_alltoall_init
     subroutine MPI_Neighbor_alltoall_init_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        info, request, ierror) bind(C, name="mpi_neighbor_alltoall_init_f08ts")
+        info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -4092,7 +4044,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Neighbor_alltoall_init_f08ts
     subroutine MPI_Neighbor_alltoall_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        info, request, ierror) bind(C, name="mpi_neighbor_alltoall_init_c_f08ts")
+        info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -4108,7 +4060,7 @@ module mpi_f08
   end interface
   interface MPI_Neighbor_alltoallv
     subroutine MPI_Neighbor_alltoallv_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
-        recvtype, comm, ierror) bind(C, name="mpi_neighbor_alltoallv_f08ts")
+        recvtype, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
@@ -4122,7 +4074,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Neighbor_alltoallv_f08ts
     subroutine MPI_Neighbor_alltoallv_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
-        recvtype, comm, ierror) bind(C, name="mpi_neighbor_alltoallv_c_f08ts")
+        recvtype, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcounts(*)
@@ -4138,7 +4090,7 @@ module mpi_f08
   end interface
   interface MPI_Neighbor_alltoallv_init
     subroutine MPI_Neighbor_alltoallv_init_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
-        rdispls, recvtype, comm, info, request, ierror) bind(C, name="mpi_neighbor_alltoallv_init_f08ts")
+        rdispls, recvtype, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in), asynchronous :: sendcounts(*)
@@ -4154,7 +4106,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Neighbor_alltoallv_init_f08ts
     subroutine MPI_Neighbor_alltoallv_init_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
-        rdispls, recvtype, comm, info, request, ierror) bind(C, name="mpi_neighbor_alltoallv_init_c_f08ts")
+        rdispls, recvtype, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in), asynchronous :: sendcounts(*)
@@ -4172,7 +4124,7 @@ module mpi_f08
   end interface
   interface MPI_Neighbor_alltoallw
     subroutine MPI_Neighbor_alltoallw_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
-        recvtypes, comm, ierror) bind(C, name="mpi_neighbor_alltoallw_f08ts")
+        recvtypes, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
@@ -4186,7 +4138,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Neighbor_alltoallw_f08ts
     subroutine MPI_Neighbor_alltoallw_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
-        recvtypes, comm, ierror) bind(C, name="mpi_neighbor_alltoallw_c_f08ts")
+        recvtypes, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcounts(*)
@@ -4202,7 +4154,7 @@ module mpi_f08
   end interface
   interface MPI_Neighbor_alltoallw_init
     subroutine MPI_Neighbor_alltoallw_init_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
-        rdispls, recvtypes, comm, info, request, ierror) bind(C, name="mpi_neighbor_alltoallw_init_f08ts")
+        rdispls, recvtypes, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in), asynchronous :: sendcounts(*)
@@ -4218,7 +4170,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Neighbor_alltoallw_init_f08ts
     subroutine MPI_Neighbor_alltoallw_init_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
-        rdispls, recvtypes, comm, info, request, ierror) bind(C, name="mpi_neighbor_alltoallw_init_c_f08ts")
+        rdispls, recvtypes, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in), asynchronous :: sendcounts(*)
@@ -4276,8 +4228,7 @@ module mpi_f08
     end subroutine MPI_Open_port_f08
   end interface
   interface MPI_Pack
-    subroutine MPI_Pack_f08ts(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror) bind(C, &
-        name="mpi_pack_f08ts")
+    subroutine MPI_Pack_f08ts(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: inbuf
       integer, intent(in) :: incount
@@ -4288,8 +4239,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Pack_f08ts
-    subroutine MPI_Pack_c_f08ts(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror) bind(C, &
-        name="mpi_pack_c_f08ts")
+    subroutine MPI_Pack_c_f08ts(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: inbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: incount
@@ -4302,10 +4252,9 @@ module mpi_f08
     end subroutine MPI_Pack_c_f08ts
   end interface
   interface MPI_Pack_external
-    subroutine MPI_Pack_external_f08ts(datarep, inbuf, incount, datatype, outbuf, outsize, position, ierror) bind(C, &
-        name="mpi_pack_external_f08ts")
+    subroutine MPI_Pack_external_f08ts(datarep, inbuf, incount, datatype, outbuf, outsize, position, ierror)
       import
-      character(len=1), intent(in) :: datarep(*)
+      character(len=*), intent(in) :: datarep
       type(*), dimension(..), intent(in) :: inbuf
       integer, intent(in) :: incount
       type(MPI_Datatype), intent(in) :: datatype
@@ -4314,10 +4263,9 @@ module mpi_f08
       integer(kind=MPI_ADDRESS_KIND), intent(inout) :: position
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Pack_external_f08ts
-    subroutine MPI_Pack_external_c_f08ts(datarep, inbuf, incount, datatype, outbuf, outsize, position, ierror) &
-        bind(C, name="mpi_pack_external_c_f08ts")
+    subroutine MPI_Pack_external_c_f08ts(datarep, inbuf, incount, datatype, outbuf, outsize, position, ierror)
       import
-      character(len=1), intent(in) :: datarep(*)
+      character(len=*), intent(in) :: datarep
       type(*), dimension(..), intent(in) :: inbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: incount
       type(MPI_Datatype), intent(in) :: datatype
@@ -4405,8 +4353,7 @@ module mpi_f08
     end subroutine MPI_Pready_range_f08
   end interface
   interface MPI_Precv_init
-    subroutine MPI_Precv_init_f08ts(buf, partitions, count, datatype, source, tag, comm, info, request, ierror) &
-        bind(C, name="mpi_precv_init_f08ts")
+    subroutine MPI_Precv_init_f08ts(buf, partitions, count, datatype, source, tag, comm, info, request, ierror)
       import
       type(*), dimension(..) :: buf
       integer, intent(in) :: partitions
@@ -4431,8 +4378,7 @@ module mpi_f08
     end subroutine MPI_Probe_f08
   end interface
   interface MPI_Psend_init
-    subroutine MPI_Psend_init_f08ts(buf, partitions, count, datatype, dest, tag, comm, info, request, ierror) &
-        bind(C, name="mpi_psend_init_f08ts")
+    subroutine MPI_Psend_init_f08ts(buf, partitions, count, datatype, dest, tag, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in) :: buf
       integer, intent(in) :: partitions
@@ -4457,7 +4403,7 @@ module mpi_f08
   end interface
   interface MPI_Put
     subroutine MPI_Put_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
-        target_datatype, win, ierror) bind(C, name="mpi_put_f08ts")
+        target_datatype, win, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer, intent(in) :: origin_count
@@ -4470,7 +4416,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Put_f08ts
     subroutine MPI_Put_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
-        target_datatype, win, ierror) bind(C, name="mpi_put_c_f08ts")
+        target_datatype, win, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer(kind=MPI_COUNT_KIND), intent(in) :: origin_count
@@ -4492,7 +4438,7 @@ module mpi_f08
   end interface
   interface MPI_Raccumulate
     subroutine MPI_Raccumulate_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
-        target_count, target_datatype, op, win, request, ierror) bind(C, name="mpi_raccumulate_f08ts")
+        target_count, target_datatype, op, win, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer, intent(in) :: origin_count
@@ -4507,7 +4453,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Raccumulate_f08ts
     subroutine MPI_Raccumulate_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
-        target_count, target_datatype, op, win, request, ierror) bind(C, name="mpi_raccumulate_c_f08ts")
+        target_count, target_datatype, op, win, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer(kind=MPI_COUNT_KIND), intent(in) :: origin_count
@@ -4523,8 +4469,7 @@ module mpi_f08
     end subroutine MPI_Raccumulate_c_f08ts
   end interface
   interface MPI_Recv
-    subroutine MPI_Recv_f08ts(buf, count, datatype, source, tag, comm, status, ierror) bind(C, &
-        name="mpi_recv_f08ts")
+    subroutine MPI_Recv_f08ts(buf, count, datatype, source, tag, comm, status, ierror)
       import
       type(*), dimension(..) :: buf
       integer, intent(in) :: count
@@ -4535,8 +4480,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Recv_f08ts
-    subroutine MPI_Recv_c_f08ts(buf, count, datatype, source, tag, comm, status, ierror) bind(C, &
-        name="mpi_recv_c_f08ts")
+    subroutine MPI_Recv_c_f08ts(buf, count, datatype, source, tag, comm, status, ierror)
       import
       type(*), dimension(..) :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -4549,8 +4493,7 @@ module mpi_f08
     end subroutine MPI_Recv_c_f08ts
   end interface
   interface MPI_Recv_init
-    subroutine MPI_Recv_init_f08ts(buf, count, datatype, source, tag, comm, request, ierror) bind(C, &
-        name="mpi_recv_init_f08ts")
+    subroutine MPI_Recv_init_f08ts(buf, count, datatype, source, tag, comm, request, ierror)
       import
       type(*), dimension(..), asynchronous :: buf
       integer, intent(in) :: count
@@ -4561,8 +4504,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Recv_init_f08ts
-    subroutine MPI_Recv_init_c_f08ts(buf, count, datatype, source, tag, comm, request, ierror) bind(C, &
-        name="mpi_recv_init_c_f08ts")
+    subroutine MPI_Recv_init_c_f08ts(buf, count, datatype, source, tag, comm, request, ierror)
       import
       type(*), dimension(..), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -4575,8 +4517,7 @@ module mpi_f08
     end subroutine MPI_Recv_init_c_f08ts
   end interface
   interface MPI_Reduce
-    subroutine MPI_Reduce_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, ierror) bind(C, &
-        name="mpi_reduce_f08ts")
+    subroutine MPI_Reduce_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -4587,8 +4528,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Reduce_f08ts
-    subroutine MPI_Reduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, ierror) bind(C, &
-        name="mpi_reduce_c_f08ts")
+    subroutine MPI_Reduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -4601,8 +4541,7 @@ module mpi_f08
     end subroutine MPI_Reduce_c_f08ts
   end interface
   interface MPI_Reduce_init
-    subroutine MPI_Reduce_init_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror) &
-        bind(C, name="mpi_reduce_init_f08ts")
+    subroutine MPI_Reduce_init_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -4615,8 +4554,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Reduce_init_f08ts
-    subroutine MPI_Reduce_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror) &
-        bind(C, name="mpi_reduce_init_c_f08ts")
+    subroutine MPI_Reduce_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -4631,8 +4569,7 @@ module mpi_f08
     end subroutine MPI_Reduce_init_c_f08ts
   end interface
   interface MPI_Reduce_local
-    subroutine MPI_Reduce_local_f08ts(inbuf, inoutbuf, count, datatype, op, ierror) bind(C, &
-        name="mpi_reduce_local_f08ts")
+    subroutine MPI_Reduce_local_f08ts(inbuf, inoutbuf, count, datatype, op, ierror)
       import
       type(*), dimension(..), intent(in) :: inbuf
       type(*), dimension(..) :: inoutbuf
@@ -4641,8 +4578,7 @@ module mpi_f08
       type(MPI_Op), intent(in) :: op
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Reduce_local_f08ts
-    subroutine MPI_Reduce_local_c_f08ts(inbuf, inoutbuf, count, datatype, op, ierror) bind(C, &
-        name="mpi_reduce_local_c_f08ts")
+    subroutine MPI_Reduce_local_c_f08ts(inbuf, inoutbuf, count, datatype, op, ierror)
       import
       type(*), dimension(..), intent(in) :: inbuf
       type(*), dimension(..) :: inoutbuf
@@ -4653,8 +4589,7 @@ module mpi_f08
     end subroutine MPI_Reduce_local_c_f08ts
   end interface
   interface MPI_Reduce_scatter
-    subroutine MPI_Reduce_scatter_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror) bind(C, &
-        name="mpi_reduce_scatter_f08ts")
+    subroutine MPI_Reduce_scatter_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -4664,8 +4599,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Reduce_scatter_f08ts
-    subroutine MPI_Reduce_scatter_c_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror) bind(C, &
-        name="mpi_reduce_scatter_c_f08ts")
+    subroutine MPI_Reduce_scatter_c_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -4677,8 +4611,7 @@ module mpi_f08
     end subroutine MPI_Reduce_scatter_c_f08ts
   end interface
   interface MPI_Reduce_scatter_block
-    subroutine MPI_Reduce_scatter_block_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror) bind(C, &
-        name="mpi_reduce_scatter_block_f08ts")
+    subroutine MPI_Reduce_scatter_block_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -4688,8 +4621,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Reduce_scatter_block_f08ts
-    subroutine MPI_Reduce_scatter_block_c_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror) bind(C, &
-        name="mpi_reduce_scatter_block_c_f08ts")
+    subroutine MPI_Reduce_scatter_block_c_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -4702,7 +4634,7 @@ module mpi_f08
   end interface
   interface MPI_Reduce_scatter_block_init
     subroutine MPI_Reduce_scatter_block_init_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, &
-        ierror) bind(C, name="mpi_reduce_scatter_block_init_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -4715,7 +4647,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Reduce_scatter_block_init_f08ts
     subroutine MPI_Reduce_scatter_block_init_c_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, &
-        ierror) bind(C, name="mpi_reduce_scatter_block_init_c_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -4730,7 +4662,7 @@ module mpi_f08
   end interface
   interface MPI_Reduce_scatter_init
     subroutine MPI_Reduce_scatter_init_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, &
-        ierror) bind(C, name="mpi_reduce_scatter_init_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -4743,7 +4675,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Reduce_scatter_init_f08ts
     subroutine MPI_Reduce_scatter_init_c_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, &
-        ierror) bind(C, name="mpi_reduce_scatter_init_c_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -4852,7 +4784,7 @@ module mpi_f08
   end interface
   interface MPI_Rget
     subroutine MPI_Rget_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
-        target_datatype, win, request, ierror) bind(C, name="mpi_rget_f08ts")
+        target_datatype, win, request, ierror)
       import
       type(*), dimension(..), asynchronous :: origin_addr
       integer, intent(in) :: origin_count
@@ -4866,7 +4798,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Rget_f08ts
     subroutine MPI_Rget_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
-        target_datatype, win, request, ierror) bind(C, name="mpi_rget_c_f08ts")
+        target_datatype, win, request, ierror)
       import
       type(*), dimension(..), asynchronous :: origin_addr
       integer(kind=MPI_COUNT_KIND), intent(in) :: origin_count
@@ -4882,8 +4814,7 @@ module mpi_f08
   end interface
   interface MPI_Rget_accumulate
     subroutine MPI_Rget_accumulate_f08ts(origin_addr, origin_count, origin_datatype, result_addr, result_count, &
-        result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, ierror) bind(C, &
-        name="mpi_rget_accumulate_f08ts")
+        result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer, intent(in) :: origin_count
@@ -4901,8 +4832,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Rget_accumulate_f08ts
     subroutine MPI_Rget_accumulate_c_f08ts(origin_addr, origin_count, origin_datatype, result_addr, result_count, &
-        result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, ierror) bind(C, &
-        name="mpi_rget_accumulate_c_f08ts")
+        result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer(kind=MPI_COUNT_KIND), intent(in) :: origin_count
@@ -4922,7 +4852,7 @@ module mpi_f08
   end interface
   interface MPI_Rput
     subroutine MPI_Rput_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
-        target_datatype, win, request, ierror) bind(C, name="mpi_rput_f08ts")
+        target_datatype, win, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer, intent(in) :: origin_count
@@ -4936,7 +4866,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Rput_f08ts
     subroutine MPI_Rput_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
-        target_datatype, win, request, ierror) bind(C, name="mpi_rput_c_f08ts")
+        target_datatype, win, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer(kind=MPI_COUNT_KIND), intent(in) :: origin_count
@@ -4951,7 +4881,7 @@ module mpi_f08
     end subroutine MPI_Rput_c_f08ts
   end interface
   interface MPI_Rsend
-    subroutine MPI_Rsend_f08ts(buf, count, datatype, dest, tag, comm, ierror) bind(C, name="mpi_rsend_f08ts")
+    subroutine MPI_Rsend_f08ts(buf, count, datatype, dest, tag, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: buf
       integer, intent(in) :: count
@@ -4961,7 +4891,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Rsend_f08ts
-    subroutine MPI_Rsend_c_f08ts(buf, count, datatype, dest, tag, comm, ierror) bind(C, name="mpi_rsend_c_f08ts")
+    subroutine MPI_Rsend_c_f08ts(buf, count, datatype, dest, tag, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -4973,8 +4903,7 @@ module mpi_f08
     end subroutine MPI_Rsend_c_f08ts
   end interface
   interface MPI_Rsend_init
-    subroutine MPI_Rsend_init_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="mpi_rsend_init_f08ts")
+    subroutine MPI_Rsend_init_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer, intent(in) :: count
@@ -4985,8 +4914,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Rsend_init_f08ts
-    subroutine MPI_Rsend_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="mpi_rsend_init_c_f08ts")
+    subroutine MPI_Rsend_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -4999,7 +4927,7 @@ module mpi_f08
     end subroutine MPI_Rsend_init_c_f08ts
   end interface
   interface MPI_Scan
-    subroutine MPI_Scan_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror) bind(C, name="mpi_scan_f08ts")
+    subroutine MPI_Scan_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -5009,8 +4937,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Scan_f08ts
-    subroutine MPI_Scan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror) bind(C, &
-        name="mpi_scan_c_f08ts")
+    subroutine MPI_Scan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -5022,8 +4949,7 @@ module mpi_f08
     end subroutine MPI_Scan_c_f08ts
   end interface
   interface MPI_Scan_init
-    subroutine MPI_Scan_init_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror) bind(C, &
-        name="mpi_scan_init_f08ts")
+    subroutine MPI_Scan_init_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -5035,8 +4961,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Scan_init_f08ts
-    subroutine MPI_Scan_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror) bind(C, &
-        name="mpi_scan_init_c_f08ts")
+    subroutine MPI_Scan_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -5050,8 +4975,7 @@ module mpi_f08
     end subroutine MPI_Scan_init_c_f08ts
   end interface
   interface MPI_Scatter
-    subroutine MPI_Scatter_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror) &
-        bind(C, name="mpi_scatter_f08ts")
+    subroutine MPI_Scatter_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcount
@@ -5063,8 +4987,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Scatter_f08ts
-    subroutine MPI_Scatter_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror) &
-        bind(C, name="mpi_scatter_c_f08ts")
+    subroutine MPI_Scatter_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -5079,7 +5002,7 @@ module mpi_f08
   end interface
   interface MPI_Scatter_init
     subroutine MPI_Scatter_init_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, &
-        request, ierror) bind(C, name="mpi_scatter_init_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -5094,7 +5017,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Scatter_init_f08ts
     subroutine MPI_Scatter_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
-        info, request, ierror) bind(C, name="mpi_scatter_init_c_f08ts")
+        info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -5111,7 +5034,7 @@ module mpi_f08
   end interface
   interface MPI_Scatterv
     subroutine MPI_Scatterv_f08ts(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, &
-        ierror) bind(C, name="mpi_scatterv_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
@@ -5125,7 +5048,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Scatterv_f08ts
     subroutine MPI_Scatterv_c_f08ts(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, &
-        ierror) bind(C, name="mpi_scatterv_c_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcounts(*)
@@ -5141,7 +5064,7 @@ module mpi_f08
   end interface
   interface MPI_Scatterv_init
     subroutine MPI_Scatterv_init_f08ts(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, &
-        comm, info, request, ierror) bind(C, name="mpi_scatterv_init_f08ts")
+        comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in), asynchronous :: sendcounts(*)
@@ -5157,7 +5080,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Scatterv_init_f08ts
     subroutine MPI_Scatterv_init_c_f08ts(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, &
-        comm, info, request, ierror) bind(C, name="mpi_scatterv_init_c_f08ts")
+        comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in), asynchronous :: sendcounts(*)
@@ -5174,7 +5097,7 @@ module mpi_f08
     end subroutine MPI_Scatterv_init_c_f08ts
   end interface
   interface MPI_Send
-    subroutine MPI_Send_f08ts(buf, count, datatype, dest, tag, comm, ierror) bind(C, name="mpi_send_f08ts")
+    subroutine MPI_Send_f08ts(buf, count, datatype, dest, tag, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: buf
       integer, intent(in) :: count
@@ -5184,7 +5107,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Send_f08ts
-    subroutine MPI_Send_c_f08ts(buf, count, datatype, dest, tag, comm, ierror) bind(C, name="mpi_send_c_f08ts")
+    subroutine MPI_Send_c_f08ts(buf, count, datatype, dest, tag, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -5196,8 +5119,7 @@ module mpi_f08
     end subroutine MPI_Send_c_f08ts
   end interface
   interface MPI_Send_init
-    subroutine MPI_Send_init_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="mpi_send_init_f08ts")
+    subroutine MPI_Send_init_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer, intent(in) :: count
@@ -5208,8 +5130,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Send_init_f08ts
-    subroutine MPI_Send_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="mpi_send_init_c_f08ts")
+    subroutine MPI_Send_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -5223,7 +5144,7 @@ module mpi_f08
   end interface
   interface MPI_Sendrecv
     subroutine MPI_Sendrecv_f08ts(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, &
-        recvtag, comm, status, ierror) bind(C, name="mpi_sendrecv_f08ts")
+        recvtag, comm, status, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcount
@@ -5240,7 +5161,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Sendrecv_f08ts
     subroutine MPI_Sendrecv_c_f08ts(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, &
-        source, recvtag, comm, status, ierror) bind(C, name="mpi_sendrecv_c_f08ts")
+        source, recvtag, comm, status, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -5259,7 +5180,7 @@ module mpi_f08
   end interface
   interface MPI_Sendrecv_replace
     subroutine MPI_Sendrecv_replace_f08ts(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, &
-        ierror) bind(C, name="mpi_sendrecv_replace_f08ts")
+        ierror)
       import
       type(*), dimension(..) :: buf
       integer, intent(in) :: count
@@ -5273,7 +5194,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Sendrecv_replace_f08ts
     subroutine MPI_Sendrecv_replace_c_f08ts(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, &
-        ierror) bind(C, name="mpi_sendrecv_replace_c_f08ts")
+        ierror)
       import
       type(*), dimension(..) :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -5288,16 +5209,14 @@ module mpi_f08
     end subroutine MPI_Sendrecv_replace_c_f08ts
   end interface
   interface MPI_Session_attach_buffer
-    subroutine MPI_Session_attach_buffer_f08ts(session, buffer, size, ierror) bind(C, &
-        name="mpi_session_attach_buffer_f08ts")
+    subroutine MPI_Session_attach_buffer_f08ts(session, buffer, size, ierror)
       import
       type(MPI_Session), intent(in) :: session
       type(*), dimension(..), asynchronous :: buffer
       integer, intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Session_attach_buffer_f08ts
-    subroutine MPI_Session_attach_buffer_c_f08ts(session, buffer, size, ierror) bind(C, &
-        name="mpi_session_attach_buffer_c_f08ts")
+    subroutine MPI_Session_attach_buffer_c_f08ts(session, buffer, size, ierror)
       import
       type(MPI_Session), intent(in) :: session
       type(*), dimension(..), asynchronous :: buffer
@@ -5422,7 +5341,7 @@ module mpi_f08
     end subroutine MPI_Session_set_errhandler_f08
   end interface
   interface MPI_Ssend
-    subroutine MPI_Ssend_f08ts(buf, count, datatype, dest, tag, comm, ierror) bind(C, name="mpi_ssend_f08ts")
+    subroutine MPI_Ssend_f08ts(buf, count, datatype, dest, tag, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: buf
       integer, intent(in) :: count
@@ -5432,7 +5351,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ssend_f08ts
-    subroutine MPI_Ssend_c_f08ts(buf, count, datatype, dest, tag, comm, ierror) bind(C, name="mpi_ssend_c_f08ts")
+    subroutine MPI_Ssend_c_f08ts(buf, count, datatype, dest, tag, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -5444,8 +5363,7 @@ module mpi_f08
     end subroutine MPI_Ssend_c_f08ts
   end interface
   interface MPI_Ssend_init
-    subroutine MPI_Ssend_init_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="mpi_ssend_init_f08ts")
+    subroutine MPI_Ssend_init_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer, intent(in) :: count
@@ -5456,8 +5374,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ssend_init_f08ts
-    subroutine MPI_Ssend_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="mpi_ssend_init_c_f08ts")
+    subroutine MPI_Ssend_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -6107,8 +6024,7 @@ module mpi_f08
     end subroutine MPI_Type_vector_c_f08
   end interface
   interface MPI_Unpack
-    subroutine MPI_Unpack_f08ts(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror) bind(C, &
-        name="mpi_unpack_f08ts")
+    subroutine MPI_Unpack_f08ts(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: inbuf
       integer, intent(in) :: insize
@@ -6119,8 +6035,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Unpack_f08ts
-    subroutine MPI_Unpack_c_f08ts(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror) bind(C, &
-        name="mpi_unpack_c_f08ts")
+    subroutine MPI_Unpack_c_f08ts(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: inbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: insize
@@ -6133,10 +6048,9 @@ module mpi_f08
     end subroutine MPI_Unpack_c_f08ts
   end interface
   interface MPI_Unpack_external
-    subroutine MPI_Unpack_external_f08ts(datarep, inbuf, insize, position, outbuf, outcount, datatype, ierror) &
-        bind(C, name="mpi_unpack_external_f08ts")
+    subroutine MPI_Unpack_external_f08ts(datarep, inbuf, insize, position, outbuf, outcount, datatype, ierror)
       import
-      character(len=1), intent(in) :: datarep(*)
+      character(len=*), intent(in) :: datarep
       type(*), dimension(..), intent(in) :: inbuf
       integer(kind=MPI_ADDRESS_KIND), intent(in) :: insize
       integer(kind=MPI_ADDRESS_KIND), intent(inout) :: position
@@ -6145,10 +6059,9 @@ module mpi_f08
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Unpack_external_f08ts
-    subroutine MPI_Unpack_external_c_f08ts(datarep, inbuf, insize, position, outbuf, outcount, datatype, ierror) &
-        bind(C, name="mpi_unpack_external_c_f08ts")
+    subroutine MPI_Unpack_external_c_f08ts(datarep, inbuf, insize, position, outbuf, outcount, datatype, ierror)
       import
-      character(len=1), intent(in) :: datarep(*)
+      character(len=*), intent(in) :: datarep
       type(*), dimension(..), intent(in) :: inbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: insize
       integer(kind=MPI_COUNT_KIND), intent(inout) :: position
@@ -6250,7 +6163,7 @@ module mpi_f08
     end subroutine MPI_Win_allocate_shared_c_f08
   end interface
   interface MPI_Win_attach
-    subroutine MPI_Win_attach_f08ts(win, base, size, ierror) bind(C, name="mpi_win_attach_f08ts")
+    subroutine MPI_Win_attach_f08ts(win, base, size, ierror)
       import
       type(MPI_Win), intent(in) :: win
       type(*), dimension(..), asynchronous :: base
@@ -6274,8 +6187,7 @@ module mpi_f08
     end subroutine MPI_Win_complete_f08
   end interface
   interface MPI_Win_create
-    subroutine MPI_Win_create_f08ts(base, size, disp_unit, info, comm, win, ierror) bind(C, &
-        name="mpi_win_create_f08ts")
+    subroutine MPI_Win_create_f08ts(base, size, disp_unit, info, comm, win, ierror)
       import
       type(*), dimension(..), asynchronous :: base
       integer(kind=MPI_ADDRESS_KIND), intent(in) :: size
@@ -6285,8 +6197,7 @@ module mpi_f08
       type(MPI_Win), intent(out) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_create_f08ts
-    subroutine MPI_Win_create_c_f08ts(base, size, disp_unit, info, comm, win, ierror) bind(C, &
-        name="mpi_win_create_c_f08ts")
+    subroutine MPI_Win_create_c_f08ts(base, size, disp_unit, info, comm, win, ierror)
       import
       type(*), dimension(..), asynchronous :: base
       integer(kind=MPI_ADDRESS_KIND), intent(in) :: size
@@ -6333,7 +6244,7 @@ module mpi_f08
     end subroutine MPI_Win_delete_attr_f08
   end interface
   interface MPI_Win_detach
-    subroutine MPI_Win_detach_f08ts(win, base, ierror) bind(C, name="mpi_win_detach_f08ts")
+    subroutine MPI_Win_detach_f08ts(win, base, ierror)
       import
       type(MPI_Win), intent(in) :: win
       type(*), dimension(..), asynchronous :: base
@@ -6631,7 +6542,7 @@ module mpi_f08
   end interface
   interface PMPI_Accumulate
     subroutine PMPI_Accumulate_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
-        target_count, target_datatype, op, win, ierror) bind(C, name="pmpi_accumulate_f08ts")
+        target_count, target_datatype, op, win, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer, intent(in) :: origin_count
@@ -6645,7 +6556,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Accumulate_f08ts
     subroutine PMPI_Accumulate_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
-        target_count, target_datatype, op, win, ierror) bind(C, name="pmpi_accumulate_c_f08ts")
+        target_count, target_datatype, op, win, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer(kind=MPI_COUNT_KIND), intent(in) :: origin_count
@@ -6699,8 +6610,7 @@ module mpi_f08
     end function PMPI_Aint_diff
   end interface
   interface PMPI_Allgather
-    subroutine PMPI_Allgather_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror) &
-        bind(C, name="pmpi_allgather_f08ts")
+    subroutine PMPI_Allgather_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcount
@@ -6711,8 +6621,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Allgather_f08ts
-    subroutine PMPI_Allgather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror) &
-        bind(C, name="pmpi_allgather_c_f08ts")
+    subroutine PMPI_Allgather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -6726,7 +6635,7 @@ module mpi_f08
   end interface
   interface PMPI_Allgather_init
     subroutine PMPI_Allgather_init_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, &
-        request, ierror) bind(C, name="pmpi_allgather_init_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -6740,7 +6649,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Allgather_init_f08ts
     subroutine PMPI_Allgather_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, &
-        request, ierror) bind(C, name="pmpi_allgather_init_c_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -6756,7 +6665,7 @@ module mpi_f08
   end interface
   interface PMPI_Allgatherv
     subroutine PMPI_Allgatherv_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, &
-        ierror) bind(C, name="pmpi_allgatherv_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcount
@@ -6769,7 +6678,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Allgatherv_f08ts
     subroutine PMPI_Allgatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, &
-        ierror) bind(C, name="pmpi_allgatherv_c_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -6784,7 +6693,7 @@ module mpi_f08
   end interface
   interface PMPI_Allgatherv_init
     subroutine PMPI_Allgatherv_init_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, &
-        info, request, ierror) bind(C, name="pmpi_allgatherv_init_f08ts")
+        info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -6799,7 +6708,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Allgatherv_init_f08ts
     subroutine PMPI_Allgatherv_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
-        comm, info, request, ierror) bind(C, name="pmpi_allgatherv_init_c_f08ts")
+        comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -6824,8 +6733,7 @@ module mpi_f08
     end subroutine PMPI_Alloc_mem_f08
   end interface
   interface PMPI_Allreduce
-    subroutine PMPI_Allreduce_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror) bind(C, &
-        name="pmpi_allreduce_f08ts")
+    subroutine PMPI_Allreduce_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -6835,8 +6743,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Allreduce_f08ts
-    subroutine PMPI_Allreduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror) bind(C, &
-        name="pmpi_allreduce_c_f08ts")
+    subroutine PMPI_Allreduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -6848,8 +6755,7 @@ module mpi_f08
     end subroutine PMPI_Allreduce_c_f08ts
   end interface
   interface PMPI_Allreduce_init
-    subroutine PMPI_Allreduce_init_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror) bind(C, &
-        name="pmpi_allreduce_init_f08ts")
+    subroutine PMPI_Allreduce_init_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -6861,8 +6767,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Allreduce_init_f08ts
-    subroutine PMPI_Allreduce_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror) &
-        bind(C, name="pmpi_allreduce_init_c_f08ts")
+    subroutine PMPI_Allreduce_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -6876,8 +6781,7 @@ module mpi_f08
     end subroutine PMPI_Allreduce_init_c_f08ts
   end interface
   interface PMPI_Alltoall
-    subroutine PMPI_Alltoall_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror) bind(C, &
-        name="pmpi_alltoall_f08ts")
+    subroutine PMPI_Alltoall_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcount
@@ -6888,8 +6792,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Alltoall_f08ts
-    subroutine PMPI_Alltoall_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror) &
-        bind(C, name="pmpi_alltoall_c_f08ts")
+    subroutine PMPI_Alltoall_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -6903,7 +6806,7 @@ module mpi_f08
   end interface
   interface PMPI_Alltoall_init
     subroutine PMPI_Alltoall_init_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, &
-        request, ierror) bind(C, name="pmpi_alltoall_init_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -6917,7 +6820,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Alltoall_init_f08ts
     subroutine PMPI_Alltoall_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, &
-        request, ierror) bind(C, name="pmpi_alltoall_init_c_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -6933,7 +6836,7 @@ module mpi_f08
   end interface
   interface PMPI_Alltoallv
     subroutine PMPI_Alltoallv_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, &
-        comm, ierror) bind(C, name="pmpi_alltoallv_f08ts")
+        comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
@@ -6947,7 +6850,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Alltoallv_f08ts
     subroutine PMPI_Alltoallv_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
-        recvtype, comm, ierror) bind(C, name="pmpi_alltoallv_c_f08ts")
+        recvtype, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcounts(*)
@@ -6963,7 +6866,7 @@ module mpi_f08
   end interface
   interface PMPI_Alltoallv_init
     subroutine PMPI_Alltoallv_init_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
-        recvtype, comm, info, request, ierror) bind(C, name="pmpi_alltoallv_init_f08ts")
+        recvtype, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in), asynchronous :: sendcounts(*)
@@ -6979,7 +6882,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Alltoallv_init_f08ts
     subroutine PMPI_Alltoallv_init_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
-        recvtype, comm, info, request, ierror) bind(C, name="pmpi_alltoallv_init_c_f08ts")
+        recvtype, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in), asynchronous :: sendcounts(*)
@@ -6997,7 +6900,7 @@ module mpi_f08
   end interface
   interface PMPI_Alltoallw
     subroutine PMPI_Alltoallw_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
-        recvtypes, comm, ierror) bind(C, name="pmpi_alltoallw_f08ts")
+        recvtypes, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
@@ -7011,7 +6914,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Alltoallw_f08ts
     subroutine PMPI_Alltoallw_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
-        recvtypes, comm, ierror) bind(C, name="pmpi_alltoallw_c_f08ts")
+        recvtypes, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcounts(*)
@@ -7027,7 +6930,7 @@ module mpi_f08
   end interface
   interface PMPI_Alltoallw_init
     subroutine PMPI_Alltoallw_init_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
-        recvtypes, comm, info, request, ierror) bind(C, name="pmpi_alltoallw_init_f08ts")
+        recvtypes, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in), asynchronous :: sendcounts(*)
@@ -7043,7 +6946,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Alltoallw_init_f08ts
     subroutine PMPI_Alltoallw_init_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
-        recvtypes, comm, info, request, ierror) bind(C, name="pmpi_alltoallw_init_c_f08ts")
+        recvtypes, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in), asynchronous :: sendcounts(*)
@@ -7058,6 +6961,33 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Alltoallw_init_c_f08ts
+  end interface
+  interface
+    subroutine PMPI_Attr_delete(comm, keyval, ierror)
+      import
+      type(MPI_Comm), intent(in) :: comm
+      integer, intent(in) :: keyval
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Attr_delete
+  end interface
+  interface
+    subroutine PMPI_Attr_get(comm, keyval, attribute_val, flag, ierror)
+      import
+      type(MPI_Comm), intent(in) :: comm
+      integer, intent(in) :: keyval
+      integer, intent(out) :: attribute_val
+      logical, intent(out) :: flag
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Attr_get
+  end interface
+  interface
+    subroutine PMPI_Attr_put(comm, keyval, attribute_val, ierror)
+      import
+      type(MPI_Comm), intent(in) :: comm
+      integer, intent(in) :: keyval
+      integer, intent(in) :: attribute_val
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Attr_put
   end interface
   interface PMPI_Barrier
     subroutine PMPI_Barrier_f08(comm, ierror)
@@ -7076,7 +7006,7 @@ module mpi_f08
     end subroutine PMPI_Barrier_init_f08
   end interface
   interface PMPI_Bcast
-    subroutine PMPI_Bcast_f08ts(buffer, count, datatype, root, comm, ierror) bind(C, name="pmpi_bcast_f08ts")
+    subroutine PMPI_Bcast_f08ts(buffer, count, datatype, root, comm, ierror)
       import
       type(*), dimension(..) :: buffer
       integer, intent(in) :: count
@@ -7085,7 +7015,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Bcast_f08ts
-    subroutine PMPI_Bcast_c_f08ts(buffer, count, datatype, root, comm, ierror) bind(C, name="pmpi_bcast_c_f08ts")
+    subroutine PMPI_Bcast_c_f08ts(buffer, count, datatype, root, comm, ierror)
       import
       type(*), dimension(..) :: buffer
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -7096,8 +7026,7 @@ module mpi_f08
     end subroutine PMPI_Bcast_c_f08ts
   end interface
   interface PMPI_Bcast_init
-    subroutine PMPI_Bcast_init_f08ts(buffer, count, datatype, root, comm, info, request, ierror) bind(C, &
-        name="pmpi_bcast_init_f08ts")
+    subroutine PMPI_Bcast_init_f08ts(buffer, count, datatype, root, comm, info, request, ierror)
       import
       type(*), dimension(..), asynchronous :: buffer
       integer, intent(in) :: count
@@ -7108,8 +7037,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Bcast_init_f08ts
-    subroutine PMPI_Bcast_init_c_f08ts(buffer, count, datatype, root, comm, info, request, ierror) bind(C, &
-        name="pmpi_bcast_init_c_f08ts")
+    subroutine PMPI_Bcast_init_c_f08ts(buffer, count, datatype, root, comm, info, request, ierror)
       import
       type(*), dimension(..), asynchronous :: buffer
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -7122,7 +7050,7 @@ module mpi_f08
     end subroutine PMPI_Bcast_init_c_f08ts
   end interface
   interface PMPI_Bsend
-    subroutine PMPI_Bsend_f08ts(buf, count, datatype, dest, tag, comm, ierror) bind(C, name="pmpi_bsend_f08ts")
+    subroutine PMPI_Bsend_f08ts(buf, count, datatype, dest, tag, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: buf
       integer, intent(in) :: count
@@ -7132,7 +7060,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Bsend_f08ts
-    subroutine PMPI_Bsend_c_f08ts(buf, count, datatype, dest, tag, comm, ierror) bind(C, name="pmpi_bsend_c_f08ts")
+    subroutine PMPI_Bsend_c_f08ts(buf, count, datatype, dest, tag, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -7144,8 +7072,7 @@ module mpi_f08
     end subroutine PMPI_Bsend_c_f08ts
   end interface
   interface PMPI_Bsend_init
-    subroutine PMPI_Bsend_init_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="pmpi_bsend_init_f08ts")
+    subroutine PMPI_Bsend_init_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer, intent(in) :: count
@@ -7156,8 +7083,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Bsend_init_f08ts
-    subroutine PMPI_Bsend_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="pmpi_bsend_init_c_f08ts")
+    subroutine PMPI_Bsend_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -7170,13 +7096,13 @@ module mpi_f08
     end subroutine PMPI_Bsend_init_c_f08ts
   end interface
   interface PMPI_Buffer_attach
-    subroutine PMPI_Buffer_attach_f08ts(buffer, size, ierror) bind(C, name="pmpi_buffer_attach_f08ts")
+    subroutine PMPI_Buffer_attach_f08ts(buffer, size, ierror)
       import
       type(*), dimension(..), asynchronous :: buffer
       integer, intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Buffer_attach_f08ts
-    subroutine PMPI_Buffer_attach_c_f08ts(buffer, size, ierror) bind(C, name="pmpi_buffer_attach_c_f08ts")
+    subroutine PMPI_Buffer_attach_c_f08ts(buffer, size, ierror)
       import
       type(*), dimension(..), asynchronous :: buffer
       integer(kind=MPI_COUNT_KIND), intent(in) :: size
@@ -7317,16 +7243,14 @@ module mpi_f08
     end subroutine PMPI_Comm_accept_f08
   end interface
   interface PMPI_Comm_attach_buffer
-    subroutine PMPI_Comm_attach_buffer_f08ts(comm, buffer, size, ierror) bind(C, &
-        name="pmpi_comm_attach_buffer_f08ts")
+    subroutine PMPI_Comm_attach_buffer_f08ts(comm, buffer, size, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       type(*), dimension(..), asynchronous :: buffer
       integer, intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Comm_attach_buffer_f08ts
-    subroutine PMPI_Comm_attach_buffer_c_f08ts(comm, buffer, size, ierror) bind(C, &
-        name="pmpi_comm_attach_buffer_c_f08ts")
+    subroutine PMPI_Comm_attach_buffer_c_f08ts(comm, buffer, size, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       type(*), dimension(..), asynchronous :: buffer
@@ -7690,7 +7614,7 @@ module mpi_f08
   end interface
   interface PMPI_Compare_and_swap
     subroutine PMPI_Compare_and_swap_f08ts(origin_addr, compare_addr, result_addr, datatype, target_rank, &
-        target_disp, win, ierror) bind(C, name="pmpi_compare_and_swap_f08ts")
+        target_disp, win, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       type(*), dimension(..), intent(in), asynchronous :: compare_addr
@@ -7793,8 +7717,7 @@ module mpi_f08
     end subroutine PMPI_Error_string_f08
   end interface
   interface PMPI_Exscan
-    subroutine PMPI_Exscan_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror) bind(C, &
-        name="pmpi_exscan_f08ts")
+    subroutine PMPI_Exscan_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -7804,8 +7727,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Exscan_f08ts
-    subroutine PMPI_Exscan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror) bind(C, &
-        name="pmpi_exscan_c_f08ts")
+    subroutine PMPI_Exscan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -7817,8 +7739,7 @@ module mpi_f08
     end subroutine PMPI_Exscan_c_f08ts
   end interface
   interface PMPI_Exscan_init
-    subroutine PMPI_Exscan_init_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror) bind(C, &
-        name="pmpi_exscan_init_f08ts")
+    subroutine PMPI_Exscan_init_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -7830,8 +7751,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Exscan_init_f08ts
-    subroutine PMPI_Exscan_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror) bind(C, &
-        name="pmpi_exscan_init_c_f08ts")
+    subroutine PMPI_Exscan_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -7846,7 +7766,7 @@ module mpi_f08
   end interface
   interface PMPI_Fetch_and_op
     subroutine PMPI_Fetch_and_op_f08ts(origin_addr, result_addr, datatype, target_rank, target_disp, op, win, &
-        ierror) bind(C, name="pmpi_fetch_and_op_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       type(*), dimension(..), asynchronous :: result_addr
@@ -7983,8 +7903,7 @@ module mpi_f08
     end subroutine PMPI_File_get_view_f08
   end interface
   interface PMPI_File_iread
-    subroutine PMPI_File_iread_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="pmpi_file_iread_f08ts")
+    subroutine PMPI_File_iread_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -7993,8 +7912,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_iread_f08ts
-    subroutine PMPI_File_iread_c_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="pmpi_file_iread_c_f08ts")
+    subroutine PMPI_File_iread_c_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -8005,8 +7923,7 @@ module mpi_f08
     end subroutine PMPI_File_iread_c_f08ts
   end interface
   interface PMPI_File_iread_all
-    subroutine PMPI_File_iread_all_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="pmpi_file_iread_all_f08ts")
+    subroutine PMPI_File_iread_all_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -8015,8 +7932,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_iread_all_f08ts
-    subroutine PMPI_File_iread_all_c_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="pmpi_file_iread_all_c_f08ts")
+    subroutine PMPI_File_iread_all_c_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -8027,8 +7943,7 @@ module mpi_f08
     end subroutine PMPI_File_iread_all_c_f08ts
   end interface
   interface PMPI_File_iread_at
-    subroutine PMPI_File_iread_at_f08ts(fh, offset, buf, count, datatype, request, ierror) bind(C, &
-        name="pmpi_file_iread_at_f08ts")
+    subroutine PMPI_File_iread_at_f08ts(fh, offset, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -8038,8 +7953,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_iread_at_f08ts
-    subroutine PMPI_File_iread_at_c_f08ts(fh, offset, buf, count, datatype, request, ierror) bind(C, &
-        name="pmpi_file_iread_at_c_f08ts")
+    subroutine PMPI_File_iread_at_c_f08ts(fh, offset, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -8051,8 +7965,7 @@ module mpi_f08
     end subroutine PMPI_File_iread_at_c_f08ts
   end interface
   interface PMPI_File_iread_at_all
-    subroutine PMPI_File_iread_at_all_f08ts(fh, offset, buf, count, datatype, request, ierror) bind(C, &
-        name="pmpi_file_iread_at_all_f08ts")
+    subroutine PMPI_File_iread_at_all_f08ts(fh, offset, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -8062,8 +7975,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_iread_at_all_f08ts
-    subroutine PMPI_File_iread_at_all_c_f08ts(fh, offset, buf, count, datatype, request, ierror) bind(C, &
-        name="pmpi_file_iread_at_all_c_f08ts")
+    subroutine PMPI_File_iread_at_all_c_f08ts(fh, offset, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -8075,8 +7987,7 @@ module mpi_f08
     end subroutine PMPI_File_iread_at_all_c_f08ts
   end interface
   interface PMPI_File_iread_shared
-    subroutine PMPI_File_iread_shared_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="pmpi_file_iread_shared_f08ts")
+    subroutine PMPI_File_iread_shared_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -8085,8 +7996,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_iread_shared_f08ts
-    subroutine PMPI_File_iread_shared_c_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="pmpi_file_iread_shared_c_f08ts")
+    subroutine PMPI_File_iread_shared_c_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -8097,8 +8007,7 @@ module mpi_f08
     end subroutine PMPI_File_iread_shared_c_f08ts
   end interface
   interface PMPI_File_iwrite
-    subroutine PMPI_File_iwrite_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="pmpi_file_iwrite_f08ts")
+    subroutine PMPI_File_iwrite_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -8107,8 +8016,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_iwrite_f08ts
-    subroutine PMPI_File_iwrite_c_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="pmpi_file_iwrite_c_f08ts")
+    subroutine PMPI_File_iwrite_c_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -8119,8 +8027,7 @@ module mpi_f08
     end subroutine PMPI_File_iwrite_c_f08ts
   end interface
   interface PMPI_File_iwrite_all
-    subroutine PMPI_File_iwrite_all_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="pmpi_file_iwrite_all_f08ts")
+    subroutine PMPI_File_iwrite_all_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -8129,8 +8036,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_iwrite_all_f08ts
-    subroutine PMPI_File_iwrite_all_c_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="pmpi_file_iwrite_all_c_f08ts")
+    subroutine PMPI_File_iwrite_all_c_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -8141,8 +8047,7 @@ module mpi_f08
     end subroutine PMPI_File_iwrite_all_c_f08ts
   end interface
   interface PMPI_File_iwrite_at
-    subroutine PMPI_File_iwrite_at_f08ts(fh, offset, buf, count, datatype, request, ierror) bind(C, &
-        name="pmpi_file_iwrite_at_f08ts")
+    subroutine PMPI_File_iwrite_at_f08ts(fh, offset, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -8152,8 +8057,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_iwrite_at_f08ts
-    subroutine PMPI_File_iwrite_at_c_f08ts(fh, offset, buf, count, datatype, request, ierror) bind(C, &
-        name="pmpi_file_iwrite_at_c_f08ts")
+    subroutine PMPI_File_iwrite_at_c_f08ts(fh, offset, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -8165,8 +8069,7 @@ module mpi_f08
     end subroutine PMPI_File_iwrite_at_c_f08ts
   end interface
   interface PMPI_File_iwrite_at_all
-    subroutine PMPI_File_iwrite_at_all_f08ts(fh, offset, buf, count, datatype, request, ierror) bind(C, &
-        name="pmpi_file_iwrite_at_all_f08ts")
+    subroutine PMPI_File_iwrite_at_all_f08ts(fh, offset, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -8176,8 +8079,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_iwrite_at_all_f08ts
-    subroutine PMPI_File_iwrite_at_all_c_f08ts(fh, offset, buf, count, datatype, request, ierror) bind(C, &
-        name="pmpi_file_iwrite_at_all_c_f08ts")
+    subroutine PMPI_File_iwrite_at_all_c_f08ts(fh, offset, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -8189,8 +8091,7 @@ module mpi_f08
     end subroutine PMPI_File_iwrite_at_all_c_f08ts
   end interface
   interface PMPI_File_iwrite_shared
-    subroutine PMPI_File_iwrite_shared_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="pmpi_file_iwrite_shared_f08ts")
+    subroutine PMPI_File_iwrite_shared_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -8199,8 +8100,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_iwrite_shared_f08ts
-    subroutine PMPI_File_iwrite_shared_c_f08ts(fh, buf, count, datatype, request, ierror) bind(C, &
-        name="pmpi_file_iwrite_shared_c_f08ts")
+    subroutine PMPI_File_iwrite_shared_c_f08ts(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -8230,7 +8130,7 @@ module mpi_f08
     end subroutine PMPI_File_preallocate_f08
   end interface
   interface PMPI_File_read
-    subroutine PMPI_File_read_f08ts(fh, buf, count, datatype, status, ierror) bind(C, name="pmpi_file_read_f08ts")
+    subroutine PMPI_File_read_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..) :: buf
@@ -8239,8 +8139,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_read_f08ts
-    subroutine PMPI_File_read_c_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_read_c_f08ts")
+    subroutine PMPI_File_read_c_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..) :: buf
@@ -8251,8 +8150,7 @@ module mpi_f08
     end subroutine PMPI_File_read_c_f08ts
   end interface
   interface PMPI_File_read_all
-    subroutine PMPI_File_read_all_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_read_all_f08ts")
+    subroutine PMPI_File_read_all_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..) :: buf
@@ -8261,8 +8159,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_read_all_f08ts
-    subroutine PMPI_File_read_all_c_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_read_all_c_f08ts")
+    subroutine PMPI_File_read_all_c_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..) :: buf
@@ -8273,8 +8170,7 @@ module mpi_f08
     end subroutine PMPI_File_read_all_c_f08ts
   end interface
   interface PMPI_File_read_all_begin
-    subroutine PMPI_File_read_all_begin_f08ts(fh, buf, count, datatype, ierror) bind(C, &
-        name="pmpi_file_read_all_begin_f08ts")
+    subroutine PMPI_File_read_all_begin_f08ts(fh, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -8282,8 +8178,7 @@ module mpi_f08
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_read_all_begin_f08ts
-    subroutine PMPI_File_read_all_begin_c_f08ts(fh, buf, count, datatype, ierror) bind(C, &
-        name="pmpi_file_read_all_begin_c_f08ts")
+    subroutine PMPI_File_read_all_begin_c_f08ts(fh, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -8293,7 +8188,7 @@ module mpi_f08
     end subroutine PMPI_File_read_all_begin_c_f08ts
   end interface
   interface PMPI_File_read_all_end
-    subroutine PMPI_File_read_all_end_f08ts(fh, buf, status, ierror) bind(C, name="pmpi_file_read_all_end_f08ts")
+    subroutine PMPI_File_read_all_end_f08ts(fh, buf, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -8302,8 +8197,7 @@ module mpi_f08
     end subroutine PMPI_File_read_all_end_f08ts
   end interface
   interface PMPI_File_read_at
-    subroutine PMPI_File_read_at_f08ts(fh, offset, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_read_at_f08ts")
+    subroutine PMPI_File_read_at_f08ts(fh, offset, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -8313,8 +8207,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_read_at_f08ts
-    subroutine PMPI_File_read_at_c_f08ts(fh, offset, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_read_at_c_f08ts")
+    subroutine PMPI_File_read_at_c_f08ts(fh, offset, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -8326,8 +8219,7 @@ module mpi_f08
     end subroutine PMPI_File_read_at_c_f08ts
   end interface
   interface PMPI_File_read_at_all
-    subroutine PMPI_File_read_at_all_f08ts(fh, offset, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_read_at_all_f08ts")
+    subroutine PMPI_File_read_at_all_f08ts(fh, offset, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -8337,8 +8229,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_read_at_all_f08ts
-    subroutine PMPI_File_read_at_all_c_f08ts(fh, offset, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_read_at_all_c_f08ts")
+    subroutine PMPI_File_read_at_all_c_f08ts(fh, offset, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -8350,8 +8241,7 @@ module mpi_f08
     end subroutine PMPI_File_read_at_all_c_f08ts
   end interface
   interface PMPI_File_read_at_all_begin
-    subroutine PMPI_File_read_at_all_begin_f08ts(fh, offset, buf, count, datatype, ierror) bind(C, &
-        name="pmpi_file_read_at_all_begin_f08ts")
+    subroutine PMPI_File_read_at_all_begin_f08ts(fh, offset, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -8360,8 +8250,7 @@ module mpi_f08
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_read_at_all_begin_f08ts
-    subroutine PMPI_File_read_at_all_begin_c_f08ts(fh, offset, buf, count, datatype, ierror) bind(C, &
-        name="pmpi_file_read_at_all_begin_c_f08ts")
+    subroutine PMPI_File_read_at_all_begin_c_f08ts(fh, offset, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -8372,8 +8261,7 @@ module mpi_f08
     end subroutine PMPI_File_read_at_all_begin_c_f08ts
   end interface
   interface PMPI_File_read_at_all_end
-    subroutine PMPI_File_read_at_all_end_f08ts(fh, buf, status, ierror) bind(C, &
-        name="pmpi_file_read_at_all_end_f08ts")
+    subroutine PMPI_File_read_at_all_end_f08ts(fh, buf, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -8382,8 +8270,7 @@ module mpi_f08
     end subroutine PMPI_File_read_at_all_end_f08ts
   end interface
   interface PMPI_File_read_ordered
-    subroutine PMPI_File_read_ordered_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_read_ordered_f08ts")
+    subroutine PMPI_File_read_ordered_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..) :: buf
@@ -8392,8 +8279,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_read_ordered_f08ts
-    subroutine PMPI_File_read_ordered_c_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_read_ordered_c_f08ts")
+    subroutine PMPI_File_read_ordered_c_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..) :: buf
@@ -8404,8 +8290,7 @@ module mpi_f08
     end subroutine PMPI_File_read_ordered_c_f08ts
   end interface
   interface PMPI_File_read_ordered_begin
-    subroutine PMPI_File_read_ordered_begin_f08ts(fh, buf, count, datatype, ierror) bind(C, &
-        name="pmpi_file_read_ordered_begin_f08ts")
+    subroutine PMPI_File_read_ordered_begin_f08ts(fh, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -8413,8 +8298,7 @@ module mpi_f08
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_read_ordered_begin_f08ts
-    subroutine PMPI_File_read_ordered_begin_c_f08ts(fh, buf, count, datatype, ierror) bind(C, &
-        name="pmpi_file_read_ordered_begin_c_f08ts")
+    subroutine PMPI_File_read_ordered_begin_c_f08ts(fh, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -8424,8 +8308,7 @@ module mpi_f08
     end subroutine PMPI_File_read_ordered_begin_c_f08ts
   end interface
   interface PMPI_File_read_ordered_end
-    subroutine PMPI_File_read_ordered_end_f08ts(fh, buf, status, ierror) bind(C, &
-        name="pmpi_file_read_ordered_end_f08ts")
+    subroutine PMPI_File_read_ordered_end_f08ts(fh, buf, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), asynchronous :: buf
@@ -8434,8 +8317,7 @@ module mpi_f08
     end subroutine PMPI_File_read_ordered_end_f08ts
   end interface
   interface PMPI_File_read_shared
-    subroutine PMPI_File_read_shared_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_read_shared_f08ts")
+    subroutine PMPI_File_read_shared_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..) :: buf
@@ -8444,8 +8326,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_read_shared_f08ts
-    subroutine PMPI_File_read_shared_c_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_read_shared_c_f08ts")
+    subroutine PMPI_File_read_shared_c_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..) :: buf
@@ -8525,7 +8406,7 @@ module mpi_f08
     end subroutine PMPI_File_sync_f08
   end interface
   interface PMPI_File_write
-    subroutine PMPI_File_write_f08ts(fh, buf, count, datatype, status, ierror) bind(C, name="pmpi_file_write_f08ts")
+    subroutine PMPI_File_write_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in) :: buf
@@ -8534,8 +8415,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_write_f08ts
-    subroutine PMPI_File_write_c_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_write_c_f08ts")
+    subroutine PMPI_File_write_c_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in) :: buf
@@ -8546,8 +8426,7 @@ module mpi_f08
     end subroutine PMPI_File_write_c_f08ts
   end interface
   interface PMPI_File_write_all
-    subroutine PMPI_File_write_all_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_write_all_f08ts")
+    subroutine PMPI_File_write_all_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in) :: buf
@@ -8556,8 +8435,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_write_all_f08ts
-    subroutine PMPI_File_write_all_c_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_write_all_c_f08ts")
+    subroutine PMPI_File_write_all_c_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in) :: buf
@@ -8568,8 +8446,7 @@ module mpi_f08
     end subroutine PMPI_File_write_all_c_f08ts
   end interface
   interface PMPI_File_write_all_begin
-    subroutine PMPI_File_write_all_begin_f08ts(fh, buf, count, datatype, ierror) bind(C, &
-        name="pmpi_file_write_all_begin_f08ts")
+    subroutine PMPI_File_write_all_begin_f08ts(fh, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -8577,8 +8454,7 @@ module mpi_f08
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_write_all_begin_f08ts
-    subroutine PMPI_File_write_all_begin_c_f08ts(fh, buf, count, datatype, ierror) bind(C, &
-        name="pmpi_file_write_all_begin_c_f08ts")
+    subroutine PMPI_File_write_all_begin_c_f08ts(fh, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -8588,7 +8464,7 @@ module mpi_f08
     end subroutine PMPI_File_write_all_begin_c_f08ts
   end interface
   interface PMPI_File_write_all_end
-    subroutine PMPI_File_write_all_end_f08ts(fh, buf, status, ierror) bind(C, name="pmpi_file_write_all_end_f08ts")
+    subroutine PMPI_File_write_all_end_f08ts(fh, buf, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -8597,8 +8473,7 @@ module mpi_f08
     end subroutine PMPI_File_write_all_end_f08ts
   end interface
   interface PMPI_File_write_at
-    subroutine PMPI_File_write_at_f08ts(fh, offset, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_write_at_f08ts")
+    subroutine PMPI_File_write_at_f08ts(fh, offset, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -8608,8 +8483,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_write_at_f08ts
-    subroutine PMPI_File_write_at_c_f08ts(fh, offset, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_write_at_c_f08ts")
+    subroutine PMPI_File_write_at_c_f08ts(fh, offset, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -8621,8 +8495,7 @@ module mpi_f08
     end subroutine PMPI_File_write_at_c_f08ts
   end interface
   interface PMPI_File_write_at_all
-    subroutine PMPI_File_write_at_all_f08ts(fh, offset, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_write_at_all_f08ts")
+    subroutine PMPI_File_write_at_all_f08ts(fh, offset, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -8632,8 +8505,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_write_at_all_f08ts
-    subroutine PMPI_File_write_at_all_c_f08ts(fh, offset, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_write_at_all_c_f08ts")
+    subroutine PMPI_File_write_at_all_c_f08ts(fh, offset, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -8645,8 +8517,7 @@ module mpi_f08
     end subroutine PMPI_File_write_at_all_c_f08ts
   end interface
   interface PMPI_File_write_at_all_begin
-    subroutine PMPI_File_write_at_all_begin_f08ts(fh, offset, buf, count, datatype, ierror) bind(C, &
-        name="pmpi_file_write_at_all_begin_f08ts")
+    subroutine PMPI_File_write_at_all_begin_f08ts(fh, offset, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -8655,8 +8526,7 @@ module mpi_f08
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_write_at_all_begin_f08ts
-    subroutine PMPI_File_write_at_all_begin_c_f08ts(fh, offset, buf, count, datatype, ierror) bind(C, &
-        name="pmpi_file_write_at_all_begin_c_f08ts")
+    subroutine PMPI_File_write_at_all_begin_c_f08ts(fh, offset, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(kind=MPI_OFFSET_KIND), intent(in) :: offset
@@ -8667,8 +8537,7 @@ module mpi_f08
     end subroutine PMPI_File_write_at_all_begin_c_f08ts
   end interface
   interface PMPI_File_write_at_all_end
-    subroutine PMPI_File_write_at_all_end_f08ts(fh, buf, status, ierror) bind(C, &
-        name="pmpi_file_write_at_all_end_f08ts")
+    subroutine PMPI_File_write_at_all_end_f08ts(fh, buf, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -8677,8 +8546,7 @@ module mpi_f08
     end subroutine PMPI_File_write_at_all_end_f08ts
   end interface
   interface PMPI_File_write_ordered
-    subroutine PMPI_File_write_ordered_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_write_ordered_f08ts")
+    subroutine PMPI_File_write_ordered_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in) :: buf
@@ -8687,8 +8555,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_write_ordered_f08ts
-    subroutine PMPI_File_write_ordered_c_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_write_ordered_c_f08ts")
+    subroutine PMPI_File_write_ordered_c_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in) :: buf
@@ -8699,8 +8566,7 @@ module mpi_f08
     end subroutine PMPI_File_write_ordered_c_f08ts
   end interface
   interface PMPI_File_write_ordered_begin
-    subroutine PMPI_File_write_ordered_begin_f08ts(fh, buf, count, datatype, ierror) bind(C, &
-        name="pmpi_file_write_ordered_begin_f08ts")
+    subroutine PMPI_File_write_ordered_begin_f08ts(fh, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -8708,8 +8574,7 @@ module mpi_f08
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_write_ordered_begin_f08ts
-    subroutine PMPI_File_write_ordered_begin_c_f08ts(fh, buf, count, datatype, ierror) bind(C, &
-        name="pmpi_file_write_ordered_begin_c_f08ts")
+    subroutine PMPI_File_write_ordered_begin_c_f08ts(fh, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -8719,8 +8584,7 @@ module mpi_f08
     end subroutine PMPI_File_write_ordered_begin_c_f08ts
   end interface
   interface PMPI_File_write_ordered_end
-    subroutine PMPI_File_write_ordered_end_f08ts(fh, buf, status, ierror) bind(C, &
-        name="pmpi_file_write_ordered_end_f08ts")
+    subroutine PMPI_File_write_ordered_end_f08ts(fh, buf, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in), asynchronous :: buf
@@ -8729,8 +8593,7 @@ module mpi_f08
     end subroutine PMPI_File_write_ordered_end_f08ts
   end interface
   interface PMPI_File_write_shared
-    subroutine PMPI_File_write_shared_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_write_shared_f08ts")
+    subroutine PMPI_File_write_shared_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in) :: buf
@@ -8739,8 +8602,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_File_write_shared_f08ts
-    subroutine PMPI_File_write_shared_c_f08ts(fh, buf, count, datatype, status, ierror) bind(C, &
-        name="pmpi_file_write_shared_c_f08ts")
+    subroutine PMPI_File_write_shared_c_f08ts(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(*), dimension(..), intent(in) :: buf
@@ -8764,15 +8626,14 @@ module mpi_f08
     end subroutine PMPI_Finalized_f08
   end interface
   interface PMPI_Free_mem
-    subroutine PMPI_Free_mem_f08ts(base, ierror) bind(C, name="pmpi_free_mem_f08ts")
+    subroutine PMPI_Free_mem_f08ts(base, ierror)
       import
       type(*), dimension(..), asynchronous :: base
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Free_mem_f08ts
   end interface
   interface PMPI_Gather
-    subroutine PMPI_Gather_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror) &
-        bind(C, name="pmpi_gather_f08ts")
+    subroutine PMPI_Gather_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcount
@@ -8784,8 +8645,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Gather_f08ts
-    subroutine PMPI_Gather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror) &
-        bind(C, name="pmpi_gather_c_f08ts")
+    subroutine PMPI_Gather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -8800,7 +8660,7 @@ module mpi_f08
   end interface
   interface PMPI_Gather_init
     subroutine PMPI_Gather_init_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, &
-        request, ierror) bind(C, name="pmpi_gather_init_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -8815,7 +8675,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Gather_init_f08ts
     subroutine PMPI_Gather_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
-        info, request, ierror) bind(C, name="pmpi_gather_init_c_f08ts")
+        info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -8832,7 +8692,7 @@ module mpi_f08
   end interface
   interface PMPI_Gatherv
     subroutine PMPI_Gatherv_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, &
-        ierror) bind(C, name="pmpi_gatherv_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcount
@@ -8846,7 +8706,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Gatherv_f08ts
     subroutine PMPI_Gatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, &
-        ierror) bind(C, name="pmpi_gatherv_c_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -8862,7 +8722,7 @@ module mpi_f08
   end interface
   interface PMPI_Gatherv_init
     subroutine PMPI_Gatherv_init_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, &
-        comm, info, request, ierror) bind(C, name="pmpi_gatherv_init_f08ts")
+        comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -8878,7 +8738,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Gatherv_init_f08ts
     subroutine PMPI_Gatherv_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, &
-        comm, info, request, ierror) bind(C, name="pmpi_gatherv_init_c_f08ts")
+        comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -8896,7 +8756,7 @@ module mpi_f08
   end interface
   interface PMPI_Get
     subroutine PMPI_Get_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
-        target_datatype, win, ierror) bind(C, name="pmpi_get_f08ts")
+        target_datatype, win, ierror)
       import
       type(*), dimension(..), asynchronous :: origin_addr
       integer, intent(in) :: origin_count
@@ -8909,7 +8769,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Get_f08ts
     subroutine PMPI_Get_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
-        target_datatype, win, ierror) bind(C, name="pmpi_get_c_f08ts")
+        target_datatype, win, ierror)
       import
       type(*), dimension(..), asynchronous :: origin_addr
       integer(kind=MPI_COUNT_KIND), intent(in) :: origin_count
@@ -8924,8 +8784,7 @@ module mpi_f08
   end interface
   interface PMPI_Get_accumulate
     subroutine PMPI_Get_accumulate_f08ts(origin_addr, origin_count, origin_datatype, result_addr, result_count, &
-        result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, ierror) bind(C, &
-        name="pmpi_get_accumulate_f08ts")
+        result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer, intent(in) :: origin_count
@@ -8942,8 +8801,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Get_accumulate_f08ts
     subroutine PMPI_Get_accumulate_c_f08ts(origin_addr, origin_count, origin_datatype, result_addr, result_count, &
-        result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, ierror) bind(C, &
-        name="pmpi_get_accumulate_c_f08ts")
+        result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer(kind=MPI_COUNT_KIND), intent(in) :: origin_count
@@ -8961,7 +8819,7 @@ module mpi_f08
     end subroutine PMPI_Get_accumulate_c_f08ts
   end interface
   interface PMPI_Get_address
-    subroutine PMPI_Get_address_f08ts(location, address, ierror) bind(C, name="pmpi_get_address_f08ts")
+    subroutine PMPI_Get_address_f08ts(location, address, ierror)
       import
       type(*), dimension(..), asynchronous :: location
       integer(kind=MPI_ADDRESS_KIND), intent(out) :: address
@@ -9241,7 +9099,7 @@ module mpi_f08
   end interface
   interface PMPI_Iallgather
     subroutine PMPI_Iallgather_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &
-        ierror) bind(C, name="pmpi_iallgather_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -9254,7 +9112,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Iallgather_f08ts
     subroutine PMPI_Iallgather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &
-        ierror) bind(C, name="pmpi_iallgather_c_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -9269,7 +9127,7 @@ module mpi_f08
   end interface
   interface PMPI_Iallgatherv
     subroutine PMPI_Iallgatherv_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, &
-        request, ierror) bind(C, name="pmpi_iallgatherv_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -9283,7 +9141,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Iallgatherv_f08ts
     subroutine PMPI_Iallgatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, &
-        request, ierror) bind(C, name="pmpi_iallgatherv_c_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -9298,8 +9156,7 @@ module mpi_f08
     end subroutine PMPI_Iallgatherv_c_f08ts
   end interface
   interface PMPI_Iallreduce
-    subroutine PMPI_Iallreduce_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror) bind(C, &
-        name="pmpi_iallreduce_f08ts")
+    subroutine PMPI_Iallreduce_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -9310,8 +9167,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Iallreduce_f08ts
-    subroutine PMPI_Iallreduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror) bind(C, &
-        name="pmpi_iallreduce_c_f08ts")
+    subroutine PMPI_Iallreduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -9325,7 +9181,7 @@ module mpi_f08
   end interface
   interface PMPI_Ialltoall
     subroutine PMPI_Ialltoall_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &
-        ierror) bind(C, name="pmpi_ialltoall_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -9338,7 +9194,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Ialltoall_f08ts
     subroutine PMPI_Ialltoall_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &
-        ierror) bind(C, name="pmpi_ialltoall_c_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -9353,7 +9209,7 @@ module mpi_f08
   end interface
   interface PMPI_Ialltoallv
     subroutine PMPI_Ialltoallv_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, &
-        comm, request, ierror) bind(C, name="pmpi_ialltoallv_f08ts")
+        comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in), asynchronous :: sendcounts(*)
@@ -9368,7 +9224,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Ialltoallv_f08ts
     subroutine PMPI_Ialltoallv_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
-        recvtype, comm, request, ierror) bind(C, name="pmpi_ialltoallv_c_f08ts")
+        recvtype, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in), asynchronous :: sendcounts(*)
@@ -9385,7 +9241,7 @@ module mpi_f08
   end interface
   interface PMPI_Ialltoallw
     subroutine PMPI_Ialltoallw_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
-        recvtypes, comm, request, ierror) bind(C, name="pmpi_ialltoallw_f08ts")
+        recvtypes, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in), asynchronous :: sendcounts(*)
@@ -9400,7 +9256,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Ialltoallw_f08ts
     subroutine PMPI_Ialltoallw_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
-        recvtypes, comm, request, ierror) bind(C, name="pmpi_ialltoallw_c_f08ts")
+        recvtypes, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in), asynchronous :: sendcounts(*)
@@ -9424,8 +9280,7 @@ module mpi_f08
     end subroutine PMPI_Ibarrier_f08
   end interface
   interface PMPI_Ibcast
-    subroutine PMPI_Ibcast_f08ts(buffer, count, datatype, root, comm, request, ierror) bind(C, &
-        name="pmpi_ibcast_f08ts")
+    subroutine PMPI_Ibcast_f08ts(buffer, count, datatype, root, comm, request, ierror)
       import
       type(*), dimension(..), asynchronous :: buffer
       integer, intent(in) :: count
@@ -9435,8 +9290,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Ibcast_f08ts
-    subroutine PMPI_Ibcast_c_f08ts(buffer, count, datatype, root, comm, request, ierror) bind(C, &
-        name="pmpi_ibcast_c_f08ts")
+    subroutine PMPI_Ibcast_c_f08ts(buffer, count, datatype, root, comm, request, ierror)
       import
       type(*), dimension(..), asynchronous :: buffer
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -9448,8 +9302,7 @@ module mpi_f08
     end subroutine PMPI_Ibcast_c_f08ts
   end interface
   interface PMPI_Ibsend
-    subroutine PMPI_Ibsend_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="pmpi_ibsend_f08ts")
+    subroutine PMPI_Ibsend_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer, intent(in) :: count
@@ -9460,8 +9313,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Ibsend_f08ts
-    subroutine PMPI_Ibsend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="pmpi_ibsend_c_f08ts")
+    subroutine PMPI_Ibsend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -9474,8 +9326,7 @@ module mpi_f08
     end subroutine PMPI_Ibsend_c_f08ts
   end interface
   interface PMPI_Iexscan
-    subroutine PMPI_Iexscan_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror) bind(C, &
-        name="pmpi_iexscan_f08ts")
+    subroutine PMPI_Iexscan_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -9486,8 +9337,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Iexscan_f08ts
-    subroutine PMPI_Iexscan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror) bind(C, &
-        name="pmpi_iexscan_c_f08ts")
+    subroutine PMPI_Iexscan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -9501,7 +9351,7 @@ module mpi_f08
   end interface
   interface PMPI_Igather
     subroutine PMPI_Igather_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, &
-        ierror) bind(C, name="pmpi_igather_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -9515,7 +9365,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Igather_f08ts
     subroutine PMPI_Igather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, &
-        ierror) bind(C, name="pmpi_igather_c_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -9531,7 +9381,7 @@ module mpi_f08
   end interface
   interface PMPI_Igatherv
     subroutine PMPI_Igatherv_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, &
-        request, ierror) bind(C, name="pmpi_igatherv_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -9546,7 +9396,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Igatherv_f08ts
     subroutine PMPI_Igatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, &
-        comm, request, ierror) bind(C, name="pmpi_igatherv_c_f08ts")
+        comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -9574,7 +9424,7 @@ module mpi_f08
     end subroutine PMPI_Improbe_f08
   end interface
   interface PMPI_Imrecv
-    subroutine PMPI_Imrecv_f08ts(buf, count, datatype, message, request, ierror) bind(C, name="pmpi_imrecv_f08ts")
+    subroutine PMPI_Imrecv_f08ts(buf, count, datatype, message, request, ierror)
       import
       type(*), dimension(..), asynchronous :: buf
       integer, intent(in) :: count
@@ -9583,8 +9433,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Imrecv_f08ts
-    subroutine PMPI_Imrecv_c_f08ts(buf, count, datatype, message, request, ierror) bind(C, &
-        name="pmpi_imrecv_c_f08ts")
+    subroutine PMPI_Imrecv_c_f08ts(buf, count, datatype, message, request, ierror)
       import
       type(*), dimension(..), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -9596,7 +9445,7 @@ module mpi_f08
   end interface
   interface PMPI_Ineighbor_allgather
     subroutine PMPI_Ineighbor_allgather_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        request, ierror) bind(C, name="pmpi_ineighbor_allgather_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -9609,7 +9458,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Ineighbor_allgather_f08ts
     subroutine PMPI_Ineighbor_allgather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        request, ierror) bind(C, name="pmpi_ineighbor_allgather_c_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -9624,7 +9473,7 @@ module mpi_f08
   end interface
   interface PMPI_Ineighbor_allgatherv
     subroutine PMPI_Ineighbor_allgatherv_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
-        comm, request, ierror) bind(C, name="pmpi_ineighbor_allgatherv_f08ts")
+        comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -9638,7 +9487,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Ineighbor_allgatherv_f08ts
     subroutine PMPI_Ineighbor_allgatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
-        recvtype, comm, request, ierror) bind(C, name="pmpi_ineighbor_allgatherv_c_f08ts")
+        recvtype, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -9654,7 +9503,7 @@ module mpi_f08
   end interface
   interface PMPI_Ineighbor_alltoall
     subroutine PMPI_Ineighbor_alltoall_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        request, ierror) bind(C, name="pmpi_ineighbor_alltoall_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -9667,7 +9516,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Ineighbor_alltoall_f08ts
     subroutine PMPI_Ineighbor_alltoall_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        request, ierror) bind(C, name="pmpi_ineighbor_alltoall_c_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -9682,7 +9531,7 @@ module mpi_f08
   end interface
   interface PMPI_Ineighbor_alltoallv
     subroutine PMPI_Ineighbor_alltoallv_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
-        recvtype, comm, request, ierror) bind(C, name="pmpi_ineighbor_alltoallv_f08ts")
+        recvtype, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in), asynchronous :: sendcounts(*)
@@ -9697,7 +9546,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Ineighbor_alltoallv_f08ts
     subroutine PMPI_Ineighbor_alltoallv_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
-        rdispls, recvtype, comm, request, ierror) bind(C, name="pmpi_ineighbor_alltoallv_c_f08ts")
+        rdispls, recvtype, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in), asynchronous :: sendcounts(*)
@@ -9714,7 +9563,7 @@ module mpi_f08
   end interface
   interface PMPI_Ineighbor_alltoallw
     subroutine PMPI_Ineighbor_alltoallw_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
-        recvtypes, comm, request, ierror) bind(C, name="pmpi_ineighbor_alltoallw_f08ts")
+        recvtypes, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in), asynchronous :: sendcounts(*)
@@ -9729,7 +9578,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Ineighbor_alltoallw_f08ts
     subroutine PMPI_Ineighbor_alltoallw_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
-        rdispls, recvtypes, comm, request, ierror) bind(C, name="pmpi_ineighbor_alltoallw_c_f08ts")
+        rdispls, recvtypes, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in), asynchronous :: sendcounts(*)
@@ -9909,8 +9758,7 @@ module mpi_f08
     end subroutine PMPI_Iprobe_f08
   end interface
   interface PMPI_Irecv
-    subroutine PMPI_Irecv_f08ts(buf, count, datatype, source, tag, comm, request, ierror) bind(C, &
-        name="pmpi_irecv_f08ts")
+    subroutine PMPI_Irecv_f08ts(buf, count, datatype, source, tag, comm, request, ierror)
       import
       type(*), dimension(..), asynchronous :: buf
       integer, intent(in) :: count
@@ -9921,8 +9769,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Irecv_f08ts
-    subroutine PMPI_Irecv_c_f08ts(buf, count, datatype, source, tag, comm, request, ierror) bind(C, &
-        name="pmpi_irecv_c_f08ts")
+    subroutine PMPI_Irecv_c_f08ts(buf, count, datatype, source, tag, comm, request, ierror)
       import
       type(*), dimension(..), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -9935,8 +9782,7 @@ module mpi_f08
     end subroutine PMPI_Irecv_c_f08ts
   end interface
   interface PMPI_Ireduce
-    subroutine PMPI_Ireduce_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror) bind(C, &
-        name="pmpi_ireduce_f08ts")
+    subroutine PMPI_Ireduce_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -9948,8 +9794,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Ireduce_f08ts
-    subroutine PMPI_Ireduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror) bind(C, &
-        name="pmpi_ireduce_c_f08ts")
+    subroutine PMPI_Ireduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -9963,8 +9808,7 @@ module mpi_f08
     end subroutine PMPI_Ireduce_c_f08ts
   end interface
   interface PMPI_Ireduce_scatter
-    subroutine PMPI_Ireduce_scatter_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, ierror) bind(C, &
-        name="pmpi_ireduce_scatter_f08ts")
+    subroutine PMPI_Ireduce_scatter_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -9975,8 +9819,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Ireduce_scatter_f08ts
-    subroutine PMPI_Ireduce_scatter_c_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, ierror) &
-        bind(C, name="pmpi_ireduce_scatter_c_f08ts")
+    subroutine PMPI_Ireduce_scatter_c_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -9989,8 +9832,7 @@ module mpi_f08
     end subroutine PMPI_Ireduce_scatter_c_f08ts
   end interface
   interface PMPI_Ireduce_scatter_block
-    subroutine PMPI_Ireduce_scatter_block_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, request, ierror) &
-        bind(C, name="pmpi_ireduce_scatter_block_f08ts")
+    subroutine PMPI_Ireduce_scatter_block_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -10001,8 +9843,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Ireduce_scatter_block_f08ts
-    subroutine PMPI_Ireduce_scatter_block_c_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, request, ierror) &
-        bind(C, name="pmpi_ireduce_scatter_block_c_f08ts")
+    subroutine PMPI_Ireduce_scatter_block_c_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -10015,8 +9856,7 @@ module mpi_f08
     end subroutine PMPI_Ireduce_scatter_block_c_f08ts
   end interface
   interface PMPI_Irsend
-    subroutine PMPI_Irsend_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="pmpi_irsend_f08ts")
+    subroutine PMPI_Irsend_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer, intent(in) :: count
@@ -10027,8 +9867,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Irsend_f08ts
-    subroutine PMPI_Irsend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="pmpi_irsend_c_f08ts")
+    subroutine PMPI_Irsend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -10048,8 +9887,7 @@ module mpi_f08
     end subroutine PMPI_Is_thread_main_f08
   end interface
   interface PMPI_Iscan
-    subroutine PMPI_Iscan_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror) bind(C, &
-        name="pmpi_iscan_f08ts")
+    subroutine PMPI_Iscan_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -10060,8 +9898,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Iscan_f08ts
-    subroutine PMPI_Iscan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror) bind(C, &
-        name="pmpi_iscan_c_f08ts")
+    subroutine PMPI_Iscan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -10075,7 +9912,7 @@ module mpi_f08
   end interface
   interface PMPI_Iscatter
     subroutine PMPI_Iscatter_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, &
-        ierror) bind(C, name="pmpi_iscatter_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -10089,7 +9926,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Iscatter_f08ts
     subroutine PMPI_Iscatter_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
-        request, ierror) bind(C, name="pmpi_iscatter_c_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -10105,7 +9942,7 @@ module mpi_f08
   end interface
   interface PMPI_Iscatterv
     subroutine PMPI_Iscatterv_f08ts(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, &
-        request, ierror) bind(C, name="pmpi_iscatterv_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in), asynchronous :: sendcounts(*)
@@ -10120,7 +9957,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Iscatterv_f08ts
     subroutine PMPI_Iscatterv_c_f08ts(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, &
-        comm, request, ierror) bind(C, name="pmpi_iscatterv_c_f08ts")
+        comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in), asynchronous :: sendcounts(*)
@@ -10136,8 +9973,7 @@ module mpi_f08
     end subroutine PMPI_Iscatterv_c_f08ts
   end interface
   interface PMPI_Isend
-    subroutine PMPI_Isend_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="pmpi_isend_f08ts")
+    subroutine PMPI_Isend_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer, intent(in) :: count
@@ -10148,8 +9984,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Isend_f08ts
-    subroutine PMPI_Isend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="pmpi_isend_c_f08ts")
+    subroutine PMPI_Isend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -10163,7 +9998,7 @@ module mpi_f08
   end interface
   interface PMPI_Isendrecv
     subroutine PMPI_Isendrecv_f08ts(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, &
-        source, recvtag, comm, request, ierror) bind(C, name="pmpi_isendrecv_f08ts")
+        source, recvtag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -10180,7 +10015,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Isendrecv_f08ts
     subroutine PMPI_Isendrecv_c_f08ts(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, &
-        source, recvtag, comm, request, ierror) bind(C, name="pmpi_isendrecv_c_f08ts")
+        source, recvtag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -10199,7 +10034,7 @@ module mpi_f08
   end interface
   interface PMPI_Isendrecv_replace
     subroutine PMPI_Isendrecv_replace_f08ts(buf, count, datatype, dest, sendtag, source, recvtag, comm, request, &
-        ierror) bind(C, name="pmpi_isendrecv_replace_f08ts")
+        ierror)
       import
       type(*), dimension(..), asynchronous :: buf
       integer, intent(in) :: count
@@ -10213,7 +10048,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Isendrecv_replace_f08ts
     subroutine PMPI_Isendrecv_replace_c_f08ts(buf, count, datatype, dest, sendtag, source, recvtag, comm, request, &
-        ierror) bind(C, name="pmpi_isendrecv_replace_c_f08ts")
+        ierror)
       import
       type(*), dimension(..), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -10228,8 +10063,7 @@ module mpi_f08
     end subroutine PMPI_Isendrecv_replace_c_f08ts
   end interface
   interface PMPI_Issend
-    subroutine PMPI_Issend_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="pmpi_issend_f08ts")
+    subroutine PMPI_Issend_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer, intent(in) :: count
@@ -10240,8 +10074,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Issend_f08ts
-    subroutine PMPI_Issend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="pmpi_issend_c_f08ts")
+    subroutine PMPI_Issend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -10252,6 +10085,23 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Issend_c_f08ts
+  end interface
+  interface
+    subroutine PMPI_Keyval_create(copy_fn, delete_fn, keyval, extra_state, ierror)
+      import
+      external :: copy_fn
+      external :: delete_fn
+      integer, intent(out) :: keyval
+      integer, intent(in) :: extra_state
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Keyval_create
+  end interface
+  interface
+    subroutine PMPI_Keyval_free(keyval, ierror)
+      import
+      integer, intent(inout) :: keyval
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Keyval_free
   end interface
   interface PMPI_Lookup_name
     subroutine PMPI_Lookup_name_f08(service_name, info, port_name, ierror)
@@ -10274,7 +10124,7 @@ module mpi_f08
     end subroutine PMPI_Mprobe_f08
   end interface
   interface PMPI_Mrecv
-    subroutine PMPI_Mrecv_f08ts(buf, count, datatype, message, status, ierror) bind(C, name="pmpi_mrecv_f08ts")
+    subroutine PMPI_Mrecv_f08ts(buf, count, datatype, message, status, ierror)
       import
       type(*), dimension(..) :: buf
       integer, intent(in) :: count
@@ -10283,7 +10133,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Mrecv_f08ts
-    subroutine PMPI_Mrecv_c_f08ts(buf, count, datatype, message, status, ierror) bind(C, name="pmpi_mrecv_c_f08ts")
+    subroutine PMPI_Mrecv_c_f08ts(buf, count, datatype, message, status, ierror)
       import
       type(*), dimension(..) :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -10295,7 +10145,7 @@ module mpi_f08
   end interface
   interface PMPI_Neighbor_allgather
     subroutine PMPI_Neighbor_allgather_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        ierror) bind(C, name="pmpi_neighbor_allgather_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcount
@@ -10307,7 +10157,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Neighbor_allgather_f08ts
     subroutine PMPI_Neighbor_allgather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        ierror) bind(C, name="pmpi_neighbor_allgather_c_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -10321,7 +10171,7 @@ module mpi_f08
   end interface
   interface PMPI_Neighbor_allgather_init
     subroutine PMPI_Neighbor_allgather_init_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        info, request, ierror) bind(C, name="pmpi_neighbor_allgather_init_f08ts")
+        info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -10335,7 +10185,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Neighbor_allgather_init_f08ts
     subroutine PMPI_Neighbor_allgather_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
-        comm, info, request, ierror) bind(C, name="pmpi_neighbor_allgather_init_c_f08ts")
+        comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -10351,7 +10201,7 @@ module mpi_f08
   end interface
   interface PMPI_Neighbor_allgatherv
     subroutine PMPI_Neighbor_allgatherv_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
-        comm, ierror) bind(C, name="pmpi_neighbor_allgatherv_f08ts")
+        comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcount
@@ -10364,7 +10214,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Neighbor_allgatherv_f08ts
     subroutine PMPI_Neighbor_allgatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
-        comm, ierror) bind(C, name="pmpi_neighbor_allgatherv_c_f08ts")
+        comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -10379,7 +10229,7 @@ module mpi_f08
   end interface
   interface PMPI_Neighbor_allgatherv_init
     subroutine PMPI_Neighbor_allgatherv_init_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
-        recvtype, comm, info, request, ierror) bind(C, name="pmpi_neighbor_allgatherv_init_f08ts")
+        recvtype, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -10394,7 +10244,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Neighbor_allgatherv_init_f08ts
     subroutine PMPI_Neighbor_allgatherv_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
-        recvtype, comm, info, request, ierror) bind(C, name="pmpi_neighbor_allgatherv_init_c_f08ts")
+        recvtype, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -10411,7 +10261,7 @@ module mpi_f08
   end interface
   interface PMPI_Neighbor_alltoall
     subroutine PMPI_Neighbor_alltoall_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        ierror) bind(C, name="pmpi_neighbor_alltoall_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcount
@@ -10423,7 +10273,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Neighbor_alltoall_f08ts
     subroutine PMPI_Neighbor_alltoall_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        ierror) bind(C, name="pmpi_neighbor_alltoall_c_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -10437,7 +10287,7 @@ module mpi_f08
   end interface
   interface PMPI_Neighbor_alltoall_init
     subroutine PMPI_Neighbor_alltoall_init_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        info, request, ierror) bind(C, name="pmpi_neighbor_alltoall_init_f08ts")
+        info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -10451,7 +10301,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Neighbor_alltoall_init_f08ts
     subroutine PMPI_Neighbor_alltoall_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-        info, request, ierror) bind(C, name="pmpi_neighbor_alltoall_init_c_f08ts")
+        info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -10467,7 +10317,7 @@ module mpi_f08
   end interface
   interface PMPI_Neighbor_alltoallv
     subroutine PMPI_Neighbor_alltoallv_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
-        recvtype, comm, ierror) bind(C, name="pmpi_neighbor_alltoallv_f08ts")
+        recvtype, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
@@ -10481,7 +10331,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Neighbor_alltoallv_f08ts
     subroutine PMPI_Neighbor_alltoallv_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
-        recvtype, comm, ierror) bind(C, name="pmpi_neighbor_alltoallv_c_f08ts")
+        recvtype, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcounts(*)
@@ -10497,7 +10347,7 @@ module mpi_f08
   end interface
   interface PMPI_Neighbor_alltoallv_init
     subroutine PMPI_Neighbor_alltoallv_init_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
-        rdispls, recvtype, comm, info, request, ierror) bind(C, name="pmpi_neighbor_alltoallv_init_f08ts")
+        rdispls, recvtype, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in), asynchronous :: sendcounts(*)
@@ -10513,7 +10363,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Neighbor_alltoallv_init_f08ts
     subroutine PMPI_Neighbor_alltoallv_init_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
-        rdispls, recvtype, comm, info, request, ierror) bind(C, name="pmpi_neighbor_alltoallv_init_c_f08ts")
+        rdispls, recvtype, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in), asynchronous :: sendcounts(*)
@@ -10531,7 +10381,7 @@ module mpi_f08
   end interface
   interface PMPI_Neighbor_alltoallw
     subroutine PMPI_Neighbor_alltoallw_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
-        recvtypes, comm, ierror) bind(C, name="pmpi_neighbor_alltoallw_f08ts")
+        recvtypes, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
@@ -10545,7 +10395,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Neighbor_alltoallw_f08ts
     subroutine PMPI_Neighbor_alltoallw_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
-        rdispls, recvtypes, comm, ierror) bind(C, name="pmpi_neighbor_alltoallw_c_f08ts")
+        rdispls, recvtypes, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcounts(*)
@@ -10561,7 +10411,7 @@ module mpi_f08
   end interface
   interface PMPI_Neighbor_alltoallw_init
     subroutine PMPI_Neighbor_alltoallw_init_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
-        rdispls, recvtypes, comm, info, request, ierror) bind(C, name="pmpi_neighbor_alltoallw_init_f08ts")
+        rdispls, recvtypes, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in), asynchronous :: sendcounts(*)
@@ -10577,7 +10427,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Neighbor_alltoallw_init_f08ts
     subroutine PMPI_Neighbor_alltoallw_init_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
-        rdispls, recvtypes, comm, info, request, ierror) bind(C, name="pmpi_neighbor_alltoallw_init_c_f08ts")
+        rdispls, recvtypes, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in), asynchronous :: sendcounts(*)
@@ -10635,8 +10485,7 @@ module mpi_f08
     end subroutine PMPI_Open_port_f08
   end interface
   interface PMPI_Pack
-    subroutine PMPI_Pack_f08ts(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror) bind(C, &
-        name="pmpi_pack_f08ts")
+    subroutine PMPI_Pack_f08ts(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: inbuf
       integer, intent(in) :: incount
@@ -10647,8 +10496,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Pack_f08ts
-    subroutine PMPI_Pack_c_f08ts(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror) bind(C, &
-        name="pmpi_pack_c_f08ts")
+    subroutine PMPI_Pack_c_f08ts(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: inbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: incount
@@ -10661,10 +10509,9 @@ module mpi_f08
     end subroutine PMPI_Pack_c_f08ts
   end interface
   interface PMPI_Pack_external
-    subroutine PMPI_Pack_external_f08ts(datarep, inbuf, incount, datatype, outbuf, outsize, position, ierror) &
-        bind(C, name="pmpi_pack_external_f08ts")
+    subroutine PMPI_Pack_external_f08ts(datarep, inbuf, incount, datatype, outbuf, outsize, position, ierror)
       import
-      character(len=1), intent(in) :: datarep(*)
+      character(len=*), intent(in) :: datarep
       type(*), dimension(..), intent(in) :: inbuf
       integer, intent(in) :: incount
       type(MPI_Datatype), intent(in) :: datatype
@@ -10673,10 +10520,9 @@ module mpi_f08
       integer(kind=MPI_ADDRESS_KIND), intent(inout) :: position
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Pack_external_f08ts
-    subroutine PMPI_Pack_external_c_f08ts(datarep, inbuf, incount, datatype, outbuf, outsize, position, ierror) &
-        bind(C, name="pmpi_pack_external_c_f08ts")
+    subroutine PMPI_Pack_external_c_f08ts(datarep, inbuf, incount, datatype, outbuf, outsize, position, ierror)
       import
-      character(len=1), intent(in) :: datarep(*)
+      character(len=*), intent(in) :: datarep
       type(*), dimension(..), intent(in) :: inbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: incount
       type(MPI_Datatype), intent(in) :: datatype
@@ -10764,8 +10610,7 @@ module mpi_f08
     end subroutine PMPI_Pready_range_f08
   end interface
   interface PMPI_Precv_init
-    subroutine PMPI_Precv_init_f08ts(buf, partitions, count, datatype, source, tag, comm, info, request, ierror) &
-        bind(C, name="pmpi_precv_init_f08ts")
+    subroutine PMPI_Precv_init_f08ts(buf, partitions, count, datatype, source, tag, comm, info, request, ierror)
       import
       type(*), dimension(..) :: buf
       integer, intent(in) :: partitions
@@ -10790,8 +10635,7 @@ module mpi_f08
     end subroutine PMPI_Probe_f08
   end interface
   interface PMPI_Psend_init
-    subroutine PMPI_Psend_init_f08ts(buf, partitions, count, datatype, dest, tag, comm, info, request, ierror) &
-        bind(C, name="pmpi_psend_init_f08ts")
+    subroutine PMPI_Psend_init_f08ts(buf, partitions, count, datatype, dest, tag, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in) :: buf
       integer, intent(in) :: partitions
@@ -10816,7 +10660,7 @@ module mpi_f08
   end interface
   interface PMPI_Put
     subroutine PMPI_Put_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
-        target_datatype, win, ierror) bind(C, name="pmpi_put_f08ts")
+        target_datatype, win, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer, intent(in) :: origin_count
@@ -10829,7 +10673,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Put_f08ts
     subroutine PMPI_Put_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
-        target_datatype, win, ierror) bind(C, name="pmpi_put_c_f08ts")
+        target_datatype, win, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer(kind=MPI_COUNT_KIND), intent(in) :: origin_count
@@ -10851,7 +10695,7 @@ module mpi_f08
   end interface
   interface PMPI_Raccumulate
     subroutine PMPI_Raccumulate_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
-        target_count, target_datatype, op, win, request, ierror) bind(C, name="pmpi_raccumulate_f08ts")
+        target_count, target_datatype, op, win, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer, intent(in) :: origin_count
@@ -10866,7 +10710,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Raccumulate_f08ts
     subroutine PMPI_Raccumulate_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
-        target_count, target_datatype, op, win, request, ierror) bind(C, name="pmpi_raccumulate_c_f08ts")
+        target_count, target_datatype, op, win, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer(kind=MPI_COUNT_KIND), intent(in) :: origin_count
@@ -10882,8 +10726,7 @@ module mpi_f08
     end subroutine PMPI_Raccumulate_c_f08ts
   end interface
   interface PMPI_Recv
-    subroutine PMPI_Recv_f08ts(buf, count, datatype, source, tag, comm, status, ierror) bind(C, &
-        name="pmpi_recv_f08ts")
+    subroutine PMPI_Recv_f08ts(buf, count, datatype, source, tag, comm, status, ierror)
       import
       type(*), dimension(..) :: buf
       integer, intent(in) :: count
@@ -10894,8 +10737,7 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Recv_f08ts
-    subroutine PMPI_Recv_c_f08ts(buf, count, datatype, source, tag, comm, status, ierror) bind(C, &
-        name="pmpi_recv_c_f08ts")
+    subroutine PMPI_Recv_c_f08ts(buf, count, datatype, source, tag, comm, status, ierror)
       import
       type(*), dimension(..) :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -10908,8 +10750,7 @@ module mpi_f08
     end subroutine PMPI_Recv_c_f08ts
   end interface
   interface PMPI_Recv_init
-    subroutine PMPI_Recv_init_f08ts(buf, count, datatype, source, tag, comm, request, ierror) bind(C, &
-        name="pmpi_recv_init_f08ts")
+    subroutine PMPI_Recv_init_f08ts(buf, count, datatype, source, tag, comm, request, ierror)
       import
       type(*), dimension(..), asynchronous :: buf
       integer, intent(in) :: count
@@ -10920,8 +10761,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Recv_init_f08ts
-    subroutine PMPI_Recv_init_c_f08ts(buf, count, datatype, source, tag, comm, request, ierror) bind(C, &
-        name="pmpi_recv_init_c_f08ts")
+    subroutine PMPI_Recv_init_c_f08ts(buf, count, datatype, source, tag, comm, request, ierror)
       import
       type(*), dimension(..), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -10934,8 +10774,7 @@ module mpi_f08
     end subroutine PMPI_Recv_init_c_f08ts
   end interface
   interface PMPI_Reduce
-    subroutine PMPI_Reduce_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, ierror) bind(C, &
-        name="pmpi_reduce_f08ts")
+    subroutine PMPI_Reduce_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -10946,8 +10785,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Reduce_f08ts
-    subroutine PMPI_Reduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, ierror) bind(C, &
-        name="pmpi_reduce_c_f08ts")
+    subroutine PMPI_Reduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -10960,8 +10798,7 @@ module mpi_f08
     end subroutine PMPI_Reduce_c_f08ts
   end interface
   interface PMPI_Reduce_init
-    subroutine PMPI_Reduce_init_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror) &
-        bind(C, name="pmpi_reduce_init_f08ts")
+    subroutine PMPI_Reduce_init_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -10974,8 +10811,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Reduce_init_f08ts
-    subroutine PMPI_Reduce_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror) &
-        bind(C, name="pmpi_reduce_init_c_f08ts")
+    subroutine PMPI_Reduce_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -10990,8 +10826,7 @@ module mpi_f08
     end subroutine PMPI_Reduce_init_c_f08ts
   end interface
   interface PMPI_Reduce_local
-    subroutine PMPI_Reduce_local_f08ts(inbuf, inoutbuf, count, datatype, op, ierror) bind(C, &
-        name="pmpi_reduce_local_f08ts")
+    subroutine PMPI_Reduce_local_f08ts(inbuf, inoutbuf, count, datatype, op, ierror)
       import
       type(*), dimension(..), intent(in) :: inbuf
       type(*), dimension(..) :: inoutbuf
@@ -11000,8 +10835,7 @@ module mpi_f08
       type(MPI_Op), intent(in) :: op
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Reduce_local_f08ts
-    subroutine PMPI_Reduce_local_c_f08ts(inbuf, inoutbuf, count, datatype, op, ierror) bind(C, &
-        name="pmpi_reduce_local_c_f08ts")
+    subroutine PMPI_Reduce_local_c_f08ts(inbuf, inoutbuf, count, datatype, op, ierror)
       import
       type(*), dimension(..), intent(in) :: inbuf
       type(*), dimension(..) :: inoutbuf
@@ -11012,8 +10846,7 @@ module mpi_f08
     end subroutine PMPI_Reduce_local_c_f08ts
   end interface
   interface PMPI_Reduce_scatter
-    subroutine PMPI_Reduce_scatter_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror) bind(C, &
-        name="pmpi_reduce_scatter_f08ts")
+    subroutine PMPI_Reduce_scatter_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -11023,8 +10856,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Reduce_scatter_f08ts
-    subroutine PMPI_Reduce_scatter_c_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror) bind(C, &
-        name="pmpi_reduce_scatter_c_f08ts")
+    subroutine PMPI_Reduce_scatter_c_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -11036,8 +10868,7 @@ module mpi_f08
     end subroutine PMPI_Reduce_scatter_c_f08ts
   end interface
   interface PMPI_Reduce_scatter_block
-    subroutine PMPI_Reduce_scatter_block_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror) bind(C, &
-        name="pmpi_reduce_scatter_block_f08ts")
+    subroutine PMPI_Reduce_scatter_block_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -11047,8 +10878,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Reduce_scatter_block_f08ts
-    subroutine PMPI_Reduce_scatter_block_c_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror) bind(C, &
-        name="pmpi_reduce_scatter_block_c_f08ts")
+    subroutine PMPI_Reduce_scatter_block_c_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -11061,7 +10891,7 @@ module mpi_f08
   end interface
   interface PMPI_Reduce_scatter_block_init
     subroutine PMPI_Reduce_scatter_block_init_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, &
-        ierror) bind(C, name="pmpi_reduce_scatter_block_init_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -11074,7 +10904,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Reduce_scatter_block_init_f08ts
     subroutine PMPI_Reduce_scatter_block_init_c_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, info, &
-        request, ierror) bind(C, name="pmpi_reduce_scatter_block_init_c_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -11089,7 +10919,7 @@ module mpi_f08
   end interface
   interface PMPI_Reduce_scatter_init
     subroutine PMPI_Reduce_scatter_init_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, &
-        ierror) bind(C, name="pmpi_reduce_scatter_init_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -11102,7 +10932,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Reduce_scatter_init_f08ts
     subroutine PMPI_Reduce_scatter_init_c_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, &
-        ierror) bind(C, name="pmpi_reduce_scatter_init_c_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -11211,7 +11041,7 @@ module mpi_f08
   end interface
   interface PMPI_Rget
     subroutine PMPI_Rget_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
-        target_datatype, win, request, ierror) bind(C, name="pmpi_rget_f08ts")
+        target_datatype, win, request, ierror)
       import
       type(*), dimension(..), asynchronous :: origin_addr
       integer, intent(in) :: origin_count
@@ -11225,7 +11055,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Rget_f08ts
     subroutine PMPI_Rget_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
-        target_datatype, win, request, ierror) bind(C, name="pmpi_rget_c_f08ts")
+        target_datatype, win, request, ierror)
       import
       type(*), dimension(..), asynchronous :: origin_addr
       integer(kind=MPI_COUNT_KIND), intent(in) :: origin_count
@@ -11241,8 +11071,7 @@ module mpi_f08
   end interface
   interface PMPI_Rget_accumulate
     subroutine PMPI_Rget_accumulate_f08ts(origin_addr, origin_count, origin_datatype, result_addr, result_count, &
-        result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, ierror) bind(C, &
-        name="pmpi_rget_accumulate_f08ts")
+        result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer, intent(in) :: origin_count
@@ -11260,8 +11089,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Rget_accumulate_f08ts
     subroutine PMPI_Rget_accumulate_c_f08ts(origin_addr, origin_count, origin_datatype, result_addr, result_count, &
-        result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, ierror) bind(C, &
-        name="pmpi_rget_accumulate_c_f08ts")
+        result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer(kind=MPI_COUNT_KIND), intent(in) :: origin_count
@@ -11281,7 +11109,7 @@ module mpi_f08
   end interface
   interface PMPI_Rput
     subroutine PMPI_Rput_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
-        target_datatype, win, request, ierror) bind(C, name="pmpi_rput_f08ts")
+        target_datatype, win, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer, intent(in) :: origin_count
@@ -11295,7 +11123,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Rput_f08ts
     subroutine PMPI_Rput_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, &
-        target_datatype, win, request, ierror) bind(C, name="pmpi_rput_c_f08ts")
+        target_datatype, win, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: origin_addr
       integer(kind=MPI_COUNT_KIND), intent(in) :: origin_count
@@ -11310,7 +11138,7 @@ module mpi_f08
     end subroutine PMPI_Rput_c_f08ts
   end interface
   interface PMPI_Rsend
-    subroutine PMPI_Rsend_f08ts(buf, count, datatype, dest, tag, comm, ierror) bind(C, name="pmpi_rsend_f08ts")
+    subroutine PMPI_Rsend_f08ts(buf, count, datatype, dest, tag, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: buf
       integer, intent(in) :: count
@@ -11320,7 +11148,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Rsend_f08ts
-    subroutine PMPI_Rsend_c_f08ts(buf, count, datatype, dest, tag, comm, ierror) bind(C, name="pmpi_rsend_c_f08ts")
+    subroutine PMPI_Rsend_c_f08ts(buf, count, datatype, dest, tag, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -11332,8 +11160,7 @@ module mpi_f08
     end subroutine PMPI_Rsend_c_f08ts
   end interface
   interface PMPI_Rsend_init
-    subroutine PMPI_Rsend_init_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="pmpi_rsend_init_f08ts")
+    subroutine PMPI_Rsend_init_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer, intent(in) :: count
@@ -11344,8 +11171,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Rsend_init_f08ts
-    subroutine PMPI_Rsend_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="pmpi_rsend_init_c_f08ts")
+    subroutine PMPI_Rsend_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -11358,7 +11184,7 @@ module mpi_f08
     end subroutine PMPI_Rsend_init_c_f08ts
   end interface
   interface PMPI_Scan
-    subroutine PMPI_Scan_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror) bind(C, name="pmpi_scan_f08ts")
+    subroutine PMPI_Scan_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -11368,8 +11194,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Scan_f08ts
-    subroutine PMPI_Scan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror) bind(C, &
-        name="pmpi_scan_c_f08ts")
+    subroutine PMPI_Scan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       type(*), dimension(..) :: recvbuf
@@ -11381,8 +11206,7 @@ module mpi_f08
     end subroutine PMPI_Scan_c_f08ts
   end interface
   interface PMPI_Scan_init
-    subroutine PMPI_Scan_init_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror) bind(C, &
-        name="pmpi_scan_init_f08ts")
+    subroutine PMPI_Scan_init_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -11394,8 +11218,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Scan_init_f08ts
-    subroutine PMPI_Scan_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror) bind(C, &
-        name="pmpi_scan_init_c_f08ts")
+    subroutine PMPI_Scan_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       type(*), dimension(..), asynchronous :: recvbuf
@@ -11409,8 +11232,7 @@ module mpi_f08
     end subroutine PMPI_Scan_init_c_f08ts
   end interface
   interface PMPI_Scatter
-    subroutine PMPI_Scatter_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror) &
-        bind(C, name="pmpi_scatter_f08ts")
+    subroutine PMPI_Scatter_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcount
@@ -11422,8 +11244,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Scatter_f08ts
-    subroutine PMPI_Scatter_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror) &
-        bind(C, name="pmpi_scatter_c_f08ts")
+    subroutine PMPI_Scatter_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -11438,7 +11259,7 @@ module mpi_f08
   end interface
   interface PMPI_Scatter_init
     subroutine PMPI_Scatter_init_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, &
-        request, ierror) bind(C, name="pmpi_scatter_init_f08ts")
+        request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in) :: sendcount
@@ -11453,7 +11274,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Scatter_init_f08ts
     subroutine PMPI_Scatter_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
-        info, request, ierror) bind(C, name="pmpi_scatter_init_c_f08ts")
+        info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -11470,7 +11291,7 @@ module mpi_f08
   end interface
   interface PMPI_Scatterv
     subroutine PMPI_Scatterv_f08ts(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, &
-        ierror) bind(C, name="pmpi_scatterv_f08ts")
+        ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
@@ -11484,7 +11305,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Scatterv_f08ts
     subroutine PMPI_Scatterv_c_f08ts(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, &
-        comm, ierror) bind(C, name="pmpi_scatterv_c_f08ts")
+        comm, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcounts(*)
@@ -11500,7 +11321,7 @@ module mpi_f08
   end interface
   interface PMPI_Scatterv_init
     subroutine PMPI_Scatterv_init_f08ts(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, &
-        comm, info, request, ierror) bind(C, name="pmpi_scatterv_init_f08ts")
+        comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer, intent(in), asynchronous :: sendcounts(*)
@@ -11516,7 +11337,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Scatterv_init_f08ts
     subroutine PMPI_Scatterv_init_c_f08ts(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, &
-        comm, info, request, ierror) bind(C, name="pmpi_scatterv_init_c_f08ts")
+        comm, info, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in), asynchronous :: sendcounts(*)
@@ -11533,7 +11354,7 @@ module mpi_f08
     end subroutine PMPI_Scatterv_init_c_f08ts
   end interface
   interface PMPI_Send
-    subroutine PMPI_Send_f08ts(buf, count, datatype, dest, tag, comm, ierror) bind(C, name="pmpi_send_f08ts")
+    subroutine PMPI_Send_f08ts(buf, count, datatype, dest, tag, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: buf
       integer, intent(in) :: count
@@ -11543,7 +11364,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Send_f08ts
-    subroutine PMPI_Send_c_f08ts(buf, count, datatype, dest, tag, comm, ierror) bind(C, name="pmpi_send_c_f08ts")
+    subroutine PMPI_Send_c_f08ts(buf, count, datatype, dest, tag, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -11555,8 +11376,7 @@ module mpi_f08
     end subroutine PMPI_Send_c_f08ts
   end interface
   interface PMPI_Send_init
-    subroutine PMPI_Send_init_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="pmpi_send_init_f08ts")
+    subroutine PMPI_Send_init_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer, intent(in) :: count
@@ -11567,8 +11387,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Send_init_f08ts
-    subroutine PMPI_Send_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="pmpi_send_init_c_f08ts")
+    subroutine PMPI_Send_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -11582,7 +11401,7 @@ module mpi_f08
   end interface
   interface PMPI_Sendrecv
     subroutine PMPI_Sendrecv_f08ts(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, &
-        source, recvtag, comm, status, ierror) bind(C, name="pmpi_sendrecv_f08ts")
+        source, recvtag, comm, status, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer, intent(in) :: sendcount
@@ -11599,7 +11418,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Sendrecv_f08ts
     subroutine PMPI_Sendrecv_c_f08ts(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, &
-        source, recvtag, comm, status, ierror) bind(C, name="pmpi_sendrecv_c_f08ts")
+        source, recvtag, comm, status, ierror)
       import
       type(*), dimension(..), intent(in) :: sendbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: sendcount
@@ -11618,7 +11437,7 @@ module mpi_f08
   end interface
   interface PMPI_Sendrecv_replace
     subroutine PMPI_Sendrecv_replace_f08ts(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, &
-        ierror) bind(C, name="pmpi_sendrecv_replace_f08ts")
+        ierror)
       import
       type(*), dimension(..) :: buf
       integer, intent(in) :: count
@@ -11632,7 +11451,7 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Sendrecv_replace_f08ts
     subroutine PMPI_Sendrecv_replace_c_f08ts(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, &
-        ierror) bind(C, name="pmpi_sendrecv_replace_c_f08ts")
+        ierror)
       import
       type(*), dimension(..) :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -11647,16 +11466,14 @@ module mpi_f08
     end subroutine PMPI_Sendrecv_replace_c_f08ts
   end interface
   interface PMPI_Session_attach_buffer
-    subroutine PMPI_Session_attach_buffer_f08ts(session, buffer, size, ierror) bind(C, &
-        name="pmpi_session_attach_buffer_f08ts")
+    subroutine PMPI_Session_attach_buffer_f08ts(session, buffer, size, ierror)
       import
       type(MPI_Session), intent(in) :: session
       type(*), dimension(..), asynchronous :: buffer
       integer, intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Session_attach_buffer_f08ts
-    subroutine PMPI_Session_attach_buffer_c_f08ts(session, buffer, size, ierror) bind(C, &
-        name="pmpi_session_attach_buffer_c_f08ts")
+    subroutine PMPI_Session_attach_buffer_c_f08ts(session, buffer, size, ierror)
       import
       type(MPI_Session), intent(in) :: session
       type(*), dimension(..), asynchronous :: buffer
@@ -11781,7 +11598,7 @@ module mpi_f08
     end subroutine PMPI_Session_set_errhandler_f08
   end interface
   interface PMPI_Ssend
-    subroutine PMPI_Ssend_f08ts(buf, count, datatype, dest, tag, comm, ierror) bind(C, name="pmpi_ssend_f08ts")
+    subroutine PMPI_Ssend_f08ts(buf, count, datatype, dest, tag, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: buf
       integer, intent(in) :: count
@@ -11791,7 +11608,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Ssend_f08ts
-    subroutine PMPI_Ssend_c_f08ts(buf, count, datatype, dest, tag, comm, ierror) bind(C, name="pmpi_ssend_c_f08ts")
+    subroutine PMPI_Ssend_c_f08ts(buf, count, datatype, dest, tag, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -11803,8 +11620,7 @@ module mpi_f08
     end subroutine PMPI_Ssend_c_f08ts
   end interface
   interface PMPI_Ssend_init
-    subroutine PMPI_Ssend_init_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="pmpi_ssend_init_f08ts")
+    subroutine PMPI_Ssend_init_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer, intent(in) :: count
@@ -11815,8 +11631,7 @@ module mpi_f08
       type(MPI_Request), intent(out) :: request
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Ssend_init_f08ts
-    subroutine PMPI_Ssend_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) bind(C, &
-        name="pmpi_ssend_init_c_f08ts")
+    subroutine PMPI_Ssend_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       type(*), dimension(..), intent(in), asynchronous :: buf
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
@@ -12466,8 +12281,7 @@ module mpi_f08
     end subroutine PMPI_Type_vector_c_f08
   end interface
   interface PMPI_Unpack
-    subroutine PMPI_Unpack_f08ts(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror) bind(C, &
-        name="pmpi_unpack_f08ts")
+    subroutine PMPI_Unpack_f08ts(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: inbuf
       integer, intent(in) :: insize
@@ -12478,8 +12292,7 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Unpack_f08ts
-    subroutine PMPI_Unpack_c_f08ts(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror) bind(C, &
-        name="pmpi_unpack_c_f08ts")
+    subroutine PMPI_Unpack_c_f08ts(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror)
       import
       type(*), dimension(..), intent(in) :: inbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: insize
@@ -12492,10 +12305,9 @@ module mpi_f08
     end subroutine PMPI_Unpack_c_f08ts
   end interface
   interface PMPI_Unpack_external
-    subroutine PMPI_Unpack_external_f08ts(datarep, inbuf, insize, position, outbuf, outcount, datatype, ierror) &
-        bind(C, name="pmpi_unpack_external_f08ts")
+    subroutine PMPI_Unpack_external_f08ts(datarep, inbuf, insize, position, outbuf, outcount, datatype, ierror)
       import
-      character(len=1), intent(in) :: datarep(*)
+      character(len=*), intent(in) :: datarep
       type(*), dimension(..), intent(in) :: inbuf
       integer(kind=MPI_ADDRESS_KIND), intent(in) :: insize
       integer(kind=MPI_ADDRESS_KIND), intent(inout) :: position
@@ -12504,10 +12316,9 @@ module mpi_f08
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Unpack_external_f08ts
-    subroutine PMPI_Unpack_external_c_f08ts(datarep, inbuf, insize, position, outbuf, outcount, datatype, ierror) &
-        bind(C, name="pmpi_unpack_external_c_f08ts")
+    subroutine PMPI_Unpack_external_c_f08ts(datarep, inbuf, insize, position, outbuf, outcount, datatype, ierror)
       import
-      character(len=1), intent(in) :: datarep(*)
+      character(len=*), intent(in) :: datarep
       type(*), dimension(..), intent(in) :: inbuf
       integer(kind=MPI_COUNT_KIND), intent(in) :: insize
       integer(kind=MPI_COUNT_KIND), intent(inout) :: position
@@ -12609,7 +12420,7 @@ module mpi_f08
     end subroutine PMPI_Win_allocate_shared_c_f08
   end interface
   interface PMPI_Win_attach
-    subroutine PMPI_Win_attach_f08ts(win, base, size, ierror) bind(C, name="pmpi_win_attach_f08ts")
+    subroutine PMPI_Win_attach_f08ts(win, base, size, ierror)
       import
       type(MPI_Win), intent(in) :: win
       type(*), dimension(..), asynchronous :: base
@@ -12633,8 +12444,7 @@ module mpi_f08
     end subroutine PMPI_Win_complete_f08
   end interface
   interface PMPI_Win_create
-    subroutine PMPI_Win_create_f08ts(base, size, disp_unit, info, comm, win, ierror) bind(C, &
-        name="pmpi_win_create_f08ts")
+    subroutine PMPI_Win_create_f08ts(base, size, disp_unit, info, comm, win, ierror)
       import
       type(*), dimension(..), asynchronous :: base
       integer(kind=MPI_ADDRESS_KIND), intent(in) :: size
@@ -12644,8 +12454,7 @@ module mpi_f08
       type(MPI_Win), intent(out) :: win
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Win_create_f08ts
-    subroutine PMPI_Win_create_c_f08ts(base, size, disp_unit, info, comm, win, ierror) bind(C, &
-        name="pmpi_win_create_c_f08ts")
+    subroutine PMPI_Win_create_c_f08ts(base, size, disp_unit, info, comm, win, ierror)
       import
       type(*), dimension(..), asynchronous :: base
       integer(kind=MPI_ADDRESS_KIND), intent(in) :: size
@@ -12692,7 +12501,7 @@ module mpi_f08
     end subroutine PMPI_Win_delete_attr_f08
   end interface
   interface PMPI_Win_detach
-    subroutine PMPI_Win_detach_f08ts(win, base, ierror) bind(C, name="pmpi_win_detach_f08ts")
+    subroutine PMPI_Win_detach_f08ts(win, base, ierror)
       import
       type(MPI_Win), intent(in) :: win
       type(*), dimension(..), asynchronous :: base

@@ -5,6 +5,7 @@
 //! `hawser_abi`, and `hawser_node` to start.
 
 mod codec;
+mod foreign_fortran;
 mod handles;
 mod numbers;
 mod status;

@@ -6,6 +6,7 @@
 use crate::abi::{Abi, CHandle};
 use crate::arg::{self, OutArg, handle};
 use crate::callback::{CopyAttrFunction, DeleteAttrFunction};
+use crate::foreign_fortran;
 use crate::raise::Result;
 use hawser_base::handle::ObjectKind;
 use hawser_mpi::attributes::{self, CopyRule, DeleteRule};
@@ -29,6 +30,13 @@ unsafe fn copy<A: Abi, H: CHandle>(function: CopyAttrFunction<H>, extra: *mut c_
         let (mut copied, mut flag) = (ptr::null_mut::<c_void>(), 0);
         let out = (&raw mut copied).cast();
         let (extra, value) = (ptr::with_exposed_provenance_mut(extra), ptr::with_exposed_provenance_mut(value));
+        if let Some(proxies) = foreign_fortran::proxies(A::keyval_out(keyval)) {
+            let of = (H::encode(object).to_int(), A::keyval_out(keyval));
+            // SAFETY: the functions and the state that the key was made with.
+            let copied = unsafe { foreign_fortran::copy(proxies, function as *mut c_void, of, extra, value) };
+            let copied = copied.map(|copied| copied.map(|copied| copied.expose_provenance()));
+            return copied.map_err(|code| A::code_in(code).unwrap_or(code));
+        }
         // SAFETY: the caller's promise; `out` and `flag` are ours and live until it returns.
         let code = unsafe { function(H::encode(object), A::keyval_out(keyval), extra, value, out, &mut flag) };
         match (code, flag) {
@@ -46,8 +54,18 @@ unsafe fn delete<A: Abi, H: CHandle>(function: DeleteAttrFunction<H>, extra: *mu
     let extra = extra.expose_provenance();
     DeleteRule::Call(Box::new(move |object, keyval, value| {
         let (extra, value) = (ptr::with_exposed_provenance_mut(extra), ptr::with_exposed_provenance_mut(value));
-        // SAFETY: the caller's promise.
-        match unsafe { function(H::encode(object), A::keyval_out(keyval), value, extra) } {
+        let number = A::keyval_out(keyval);
+        // SAFETY: the caller's promise, and the functions and the state that the key was made with.
+        let code = unsafe {
+            match foreign_fortran::proxies(number) {
+                Some(proxies) => {
+                    let of = (H::encode(object).to_int(), number);
+                    foreign_fortran::delete(proxies, function as *mut c_void, of, extra, value)
+                }
+                None => function(H::encode(object), number, value, extra),
+            }
+        };
+        match code {
             0 => Ok(()),
             code => Err(A::code_in(code).unwrap_or(code)),
         }
@@ -67,7 +85,9 @@ unsafe fn create<A: Abi, H: CHandle>(
         let keyval = OutArg::new(keyval, "keyval")?;
         let made =
             comm_attr::create_keyval(H::KIND, self::copy::<A, H>(copy, extra), self::delete::<A, H>(delete, extra));
-        keyval.put(A::keyval_out(made?));
+        let made = A::keyval_out(made?);
+        foreign_fortran::forget_proxies(made);
+        keyval.put(made);
     }
     Ok(())
 }

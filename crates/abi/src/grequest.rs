@@ -4,11 +4,12 @@
 //! Used by the exported functions, and by `request` for the calls that complete a generalized request; uses
 //! `mpi::grequest`.
 
-use crate::abi::Abi;
+use crate::abi::{Abi, CHandle};
 use crate::arg::{OutArg, handle, null};
 use crate::callback::{
     GrequestCancelFunction, GrequestFreeFunction, GrequestPollFunction, GrequestQueryFunction, GrequestWaitFunction,
 };
+use crate::foreign_fortran;
 use crate::raise::Result;
 use crate::status;
 use hawser_base::{Class, Error};
@@ -16,21 +17,35 @@ use hawser_mpi::grequest;
 use hawser_mpi::grequest_callbacks::{FinishedGrequest, GrequestCallbacks, GrequestPoll, StatusPtr};
 use hawser_mpi::process;
 use std::ffi::{c_int, c_void};
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, transmute};
 use std::ptr;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 fn internal_code<A: Abi>(code: c_int) -> i32 {
     A::code_in(code).unwrap_or(code)
 }
 
+/// The functions of a request that a Fortran library of MPICH passes on (`foreign_fortran`).
+type FortranQuery<A> = unsafe extern "C" fn(*mut c_void, *mut <A as Abi>::Status, *mut c_int);
+type FortranFree = unsafe extern "C" fn(*mut c_void, *mut c_int);
+type FortranCancel = unsafe extern "C" fn(*mut c_void, *mut c_int, *mut c_int);
+
+/// Calls a Fortran function, which returns its code by address.
+fn by_address(call: impl FnOnce(*mut c_int)) -> c_int {
+    let mut code = 0;
+    call(&mut code);
+    code
+}
+
 /// # Safety
-/// The functions may be called with `extra` until the request is gone.
+/// The functions may be called with `extra` until the request is gone. `fortran` says that they are Fortran's.
 unsafe fn functions<A: Abi>(
     query: GrequestQueryFunction<A>,
     free: GrequestFreeFunction,
     cancel: GrequestCancelFunction,
     extra: *mut c_void,
+    fortran: &Arc<AtomicBool>,
 ) -> hawser_base::Result<GrequestCallbacks> {
     let query = query.ok_or_else(|| null("query_fn"))?;
     let free = free.ok_or_else(|| null("free_fn"))?;
@@ -38,12 +53,34 @@ unsafe fn functions<A: Abi>(
     let extra = extra.expose_provenance();
     let state = move || ptr::with_exposed_provenance_mut(extra);
     let at = |status: StatusPtr| ptr::with_exposed_provenance_mut(status.0);
+    // Relaxed: the flag is set before the request is passed to any other thread (`foreign_fortran`).
+    let is_fortran = || {
+        let fortran = fortran.clone();
+        move || fortran.load(Ordering::Relaxed)
+    };
+    let (of_query, of_free, of_cancel) = (is_fortran(), is_fortran(), is_fortran());
     // SAFETY: the caller's promise; the status is one that `finish` may write.
-    let query = move |status| internal_code::<A>(unsafe { query(state(), at(status)) });
+    let query = move |status| unsafe {
+        internal_code::<A>(match of_query() {
+            true => by_address(|code| transmute::<_, FortranQuery<A>>(query)(state(), at(status), code)),
+            false => query(state(), at(status)),
+        })
+    };
     // SAFETY: the caller's promise.
-    let free = move || internal_code::<A>(unsafe { free(state()) });
+    let free = move || unsafe {
+        internal_code::<A>(match of_free() {
+            true => by_address(|code| transmute::<_, FortranFree>(free)(state(), code)),
+            false => free(state()),
+        })
+    };
     // SAFETY: the caller's promise.
-    let cancel = move |is_complete: bool| internal_code::<A>(unsafe { cancel(state(), is_complete.into()) });
+    let cancel = move |is_complete: bool| unsafe {
+        let mut complete = c_int::from(is_complete);
+        internal_code::<A>(match of_cancel() {
+            true => by_address(|code| transmute::<_, FortranCancel>(cancel)(state(), &mut complete, code)),
+            false => cancel(state(), complete),
+        })
+    };
     Ok(GrequestCallbacks { query: Box::new(query), free: Box::new(free), cancel: Box::new(cancel) })
 }
 
@@ -75,8 +112,9 @@ pub unsafe fn start_polled<A: Abi>(
     request: *mut A::Request,
 ) -> Result {
     // SAFETY: the caller's arguments.
-    let (request, functions) =
-        unsafe { (OutArg::handle(request, "request")?, functions::<A>(query, free, cancel, extra)?) };
+    let (request, fortran) = unsafe { (OutArg::handle(request, "request")?, Arc::new(AtomicBool::new(false))) };
+    // SAFETY: the caller's arguments.
+    let functions = unsafe { functions::<A>(query, free, cancel, extra, &fortran)? };
     let extra = extra.expose_provenance();
     let poll = poll.map(|poll| -> GrequestPoll {
         Box::new(move || {
@@ -85,7 +123,9 @@ pub unsafe fn start_polled<A: Abi>(
             internal_code::<A>(unsafe { poll(ptr::with_exposed_provenance_mut(extra), status.as_mut_ptr()) })
         })
     });
-    request.set(grequest::start(functions, poll)?);
+    let started = grequest::start(functions, poll)?;
+    foreign_fortran::remember_grequest(A::Request::encode(started).to_int(), fortran);
+    request.set(started);
     Ok(())
 }
 

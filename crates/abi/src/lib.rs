@@ -35,6 +35,7 @@ pub mod datatype;
 pub mod env;
 pub mod errhandler;
 pub mod errors;
+pub mod foreign_fortran;
 pub mod fortran;
 pub mod grequest;
 pub mod group;

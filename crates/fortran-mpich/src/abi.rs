@@ -82,15 +82,5 @@ pub mod values {
     }
 }
 
-/// The names of procedures of PMPI that MPICH's modules for Fortran 2008 call. Those of MPI are `plain`'s.
-macro_rules! more_plain {
-    ($name:literal $($rest:tt)*) => {};
-}
-/// The names of procedures with choice buffers that MPICH's modules for Fortran 2008 call: not with BIND(C), so that
-/// gfortran passes descriptors of its own.
-macro_rules! more_choice {
-    ($name:literal $($rest:tt)*) => {
-        subroutine! { [concat!($name, "_f08ts_")] mpi Native $($rest)* }
-    };
-}
-pub(crate) use {more_choice, more_plain};
+/// Variables with a meaning of their own that programs built with MPICH's modules bring along.
+pub(crate) use crate::mpich_modules as more_sentinels;

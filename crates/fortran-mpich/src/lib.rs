@@ -8,3 +8,4 @@ mod abi;
 #[path = "../../fortran/binding/mod.rs"]
 mod binding;
 mod constants;
+mod mpich_modules;

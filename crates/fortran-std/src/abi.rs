@@ -89,11 +89,27 @@ pub mod values {
 const UNWEIGHTED: usize = 10;
 const WEIGHTS_EMPTY: usize = 11;
 
-/// No binaries of another library bring entry points of their own.
-macro_rules! more_plain {
-    ($($rest:tt)*) => {};
+/// No other library's modules bring variables with a meaning of their own along.
+pub mod more_sentinels {
+    use std::ffi::c_void;
+
+    pub fn is_unweighted(_argument: *const c_void) -> bool {
+        false
+    }
+
+    pub fn is_weights_empty(_argument: *const c_void) -> bool {
+        false
+    }
+
+    pub fn is_errcodes_ignore(_argument: *const c_void) -> bool {
+        false
+    }
+
+    pub fn is_argv_null(_argument: *const c_void) -> bool {
+        false
+    }
+
+    pub fn is_argvs_null(_argument: *const c_void) -> bool {
+        false
+    }
 }
-macro_rules! more_choice {
-    ($($rest:tt)*) => {};
-}
-pub(crate) use {more_choice, more_plain};

@@ -10,7 +10,7 @@ use crate::binding::prelude::*;
 use hawser_fortran::attribute_value;
 
 /// The integers of attribute functions: INTEGER in MPI-1, address-sized since.
-trait Width: Copy + 'static {
+pub trait Width: Copy + 'static {
     fn wide(self) -> isize;
     fn of(value: isize) -> Self;
 }
@@ -161,9 +161,8 @@ unsafe fn get<W: Width>(
         // SAFETY: the caller's promise, and what MPI found.
         unsafe {
             flag.write(logical(found));
-            if found != 0 {
-                to.write(W::of(value(key(keyval), attribute)));
-            }
+            // Where there is no attribute, MPICH's binding returns 0 too.
+            to.write(W::of(if found != 0 { value(key(keyval), attribute) } else { 0 }));
         }
     }
     code
@@ -187,25 +186,25 @@ macro_rules! attributes_of {
     };
 }
 
-attributes_of! { "mpi_comm_create_keyval" MPI_Comm_create_keyval "mpi_comm_set_attr" MPI_Comm_set_attr
-"mpi_comm_get_attr" MPI_Comm_get_attr "mpi_comm_delete_attr" MPI_Comm_delete_attr }
-attributes_of! { "mpi_type_create_keyval" MPI_Type_create_keyval "mpi_type_set_attr" MPI_Type_set_attr
-"mpi_type_get_attr" MPI_Type_get_attr "mpi_type_delete_attr" MPI_Type_delete_attr }
-attributes_of! { "mpi_win_create_keyval" MPI_Win_create_keyval "mpi_win_set_attr" MPI_Win_set_attr
-"mpi_win_get_attr" MPI_Win_get_attr "mpi_win_delete_attr" MPI_Win_delete_attr }
+attributes_of! { "comm_create_keyval" MPI_Comm_create_keyval "comm_set_attr" MPI_Comm_set_attr
+"comm_get_attr" MPI_Comm_get_attr "comm_delete_attr" MPI_Comm_delete_attr }
+attributes_of! { "type_create_keyval" MPI_Type_create_keyval "type_set_attr" MPI_Type_set_attr
+"type_get_attr" MPI_Type_get_attr "type_delete_attr" MPI_Type_delete_attr }
+attributes_of! { "win_create_keyval" MPI_Win_create_keyval "win_set_attr" MPI_Win_set_attr
+"win_get_attr" MPI_Win_get_attr "win_delete_attr" MPI_Win_delete_attr }
 
 // Those of MPI-1.
-plain_f90! { "mpi_keyval_create" (copy_fn: Function, delete_fn: Function, keyval: *mut Fint, extra_state: *const Fint) [] {
+plain_f90! { "keyval_create" (copy_fn: Function, delete_fn: Function, keyval: *mut Fint, extra_state: *const Fint) [] {
     let [copy, delete, state] = crate::binding::attributes::keyval(copy_fn, delete_fn, extra_state);
     c::MPI_Comm_create_keyval(copy, delete, keyval, state)
 } }
-plain_f90! { "mpi_attr_put" (comm: *const Fint, keyval: *const Fint, value: *const Fint) [] {
+plain_f90! { "attr_put" (comm: *const Fint, keyval: *const Fint, value: *const Fint) [] {
     set(*value as isize, |attribute| c::MPI_Comm_set_attr(handle(*comm), key(*keyval), attribute))
 } }
-plain_f90! { "mpi_attr_get" (comm: *const Fint, keyval: *const Fint, value: *mut Fint, flag: *mut Logical) [] {
+plain_f90! { "attr_get" (comm: *const Fint, keyval: *const Fint, value: *mut Fint, flag: *mut Logical) [] {
     get(*keyval, value, flag, |key, value, flag| c::MPI_Comm_get_attr(handle(*comm), key, value, flag))
 } }
-plain_f90! { "mpi_attr_delete" (comm: *const Fint, keyval: *const Fint) [] {
+plain_f90! { "attr_delete" (comm: *const Fint, keyval: *const Fint) [] {
     c::MPI_Comm_delete_attr(handle(*comm), key(*keyval))
 } }
 
@@ -213,7 +212,7 @@ plain_f90! { "mpi_attr_delete" (comm: *const Fint, keyval: *const Fint) [] {
 ///
 /// # Safety
 /// As MPI calls a copy function of Fortran.
-unsafe extern "C" fn null_copy<W: Width>(
+pub unsafe extern "C" fn null_copy<W: Width>(
     _object: *mut Fint,
     _keyval: *mut Fint,
     _extra_state: *mut W,
@@ -233,7 +232,7 @@ unsafe extern "C" fn null_copy<W: Width>(
 ///
 /// # Safety
 /// As MPI calls a copy function of Fortran.
-unsafe extern "C" fn dup<W: Width>(
+pub unsafe extern "C" fn dup<W: Width>(
     _object: *mut Fint,
     _keyval: *mut Fint,
     _extra_state: *mut W,
@@ -254,7 +253,7 @@ unsafe extern "C" fn dup<W: Width>(
 ///
 /// # Safety
 /// As MPI calls a delete function of Fortran.
-unsafe extern "C" fn null_delete<W: Width>(
+pub unsafe extern "C" fn null_delete<W: Width>(
     _object: *mut Fint,
     _keyval: *mut Fint,
     _value: *mut W,

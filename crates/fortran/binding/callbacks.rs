@@ -9,20 +9,21 @@ use crate::binding::prelude::*;
 // A C function may read a handle of C where Fortran reads an INTEGER.
 const _: () = assert!(cfg!(target_endian = "little"));
 
-/// The functions of a generalized request (MPI-5.0 §13.2).
+/// The functions of a generalized request (MPI-5.0 §13.2). They get the program's own variable for their state, as under
+/// MPICH, whose tests expect that `free` can write it.
 struct Grequest {
     query: unsafe extern "C" fn(*mut isize, *mut Status, *mut Fint),
     free: unsafe extern "C" fn(*mut isize, *mut Fint),
     cancel: unsafe extern "C" fn(*mut isize, *mut Logical, *mut Fint),
-    extra_state: isize,
+    extra_state: *mut isize,
 }
 
 unsafe extern "C" fn query(state: *mut c_void, status: *mut Status) -> c_int {
     let mut code = 0;
     // SAFETY: MPI passes the state of its request, and a status.
     unsafe {
-        let state = &mut *state.cast::<Grequest>();
-        (state.query)(&mut state.extra_state, status, &mut code);
+        let state = &*state.cast::<Grequest>();
+        (state.query)(state.extra_state, status, &mut code);
     }
     code
 }
@@ -31,8 +32,8 @@ unsafe extern "C" fn free(state: *mut c_void) -> c_int {
     let mut code = 0;
     // SAFETY: MPI passes the state of its request, once and as the last of its functions.
     unsafe {
-        let mut state = Box::from_raw(state.cast::<Grequest>());
-        (state.free)(&mut state.extra_state, &mut code);
+        let state = Box::from_raw(state.cast::<Grequest>());
+        (state.free)(state.extra_state, &mut code);
     }
     code
 }
@@ -41,19 +42,19 @@ unsafe extern "C" fn cancel(state: *mut c_void, complete: c_int) -> c_int {
     let (mut complete, mut code) = (logical(complete), 0);
     // SAFETY: MPI passes the state of its request.
     unsafe {
-        let state = &mut *state.cast::<Grequest>();
-        (state.cancel)(&mut state.extra_state, &mut complete, &mut code);
+        let state = &*state.cast::<Grequest>();
+        (state.cancel)(state.extra_state, &mut complete, &mut code);
     }
     code
 }
 
-plain! { "mpi_grequest_start" (query_fn: Function, free_fn: Function, cancel_fn: Function, extra_state: *const isize,
+plain! { "grequest_start" (query_fn: Function, free_fn: Function, cancel_fn: Function, extra_state: *mut isize,
     request: *mut Fint) [] {
     let state = Box::into_raw(Box::new(Grequest {
         query: std::mem::transmute::<Function, unsafe extern "C" fn(*mut isize, *mut Status, *mut Fint)>(query_fn),
         free: std::mem::transmute::<Function, unsafe extern "C" fn(*mut isize, *mut Fint)>(free_fn),
         cancel: std::mem::transmute::<Function, unsafe extern "C" fn(*mut isize, *mut Logical, *mut Fint)>(cancel_fn),
-        extra_state: *extra_state,
+        extra_state,
     }));
     let mut c_request = handle(*request);
     let functions = [query as Function, free as Function, cancel as Function];
@@ -159,14 +160,14 @@ unsafe fn datarep<N>(functions: [Function; 3], extra_state: isize) -> [Function;
     ]
 }
 
-plain! { "mpi_register_datarep" (datarep: *const c_char, read_fn: Function, write_fn: Function, extent_fn: Function,
+plain! { "register_datarep" (datarep: *const c_char, read_fn: Function, write_fn: Function, extent_fn: Function,
     extra_state: *const isize) [datarep_len] {
     let name = Text::of(datarep, datarep_len);
     let [read, write, extent, state] =
         crate::binding::callbacks::datarep::<c_int>([read_fn, write_fn, extent_fn], *extra_state);
     c::MPI_Register_datarep(name.as_ptr(), read, write, extent, state)
 } }
-plain_f08! { "mpi_register_datarep_c" (datarep: *const c_char, read_fn: Function, write_fn: Function, extent_fn: Function,
+plain_large! { "register_datarep_c" "register_datarep" (datarep: *const c_char, read_fn: Function, write_fn: Function, extent_fn: Function,
     extra_state: *const isize) [datarep_len] {
     let name = Text::of(datarep, datarep_len);
     let [read, write, extent, state] =
@@ -192,4 +193,7 @@ conversion_null! {
     conversion_null_two "mpi_conversion_fn_null__";
     conversion_null_large_one "mpi_conversion_fn_null_c_";
     conversion_null_large_two "mpi_conversion_fn_null_c__";
+    // Those of MPICH's modules.
+    conversion_null_module "__mpi_f08_callbacks_MOD_mpi_conversion_fn_null";
+    conversion_null_module_large "__mpi_f08_callbacks_MOD_mpi_conversion_fn_null_c";
 }

@@ -9,7 +9,7 @@ use crate::abi::values;
 use crate::binding::c_functions::pmpi as c;
 use crate::binding::sentinels;
 use crate::binding::types::*;
-use hawser_fortran::descriptor::{Array, Cfi, Dim, Gfortran, Section};
+use hawser_fortran::descriptor::{self, Array, Dim, Section};
 use std::ffi::{CString, c_int, c_void};
 use std::ptr;
 
@@ -39,16 +39,10 @@ pub trait Choice: Copy {
 #[repr(transparent)]
 pub struct Address(*mut c_void);
 
-/// The descriptor that a procedure with BIND(C) gets.
+/// The array descriptor that mpi_f08 passes.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub struct Descriptor(*const Cfi);
-
-/// The descriptor that gfortran passes to any other procedure.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-#[allow(dead_code, reason = "of the binaries of one ABI")]
-pub struct Native(*const Gfortran);
+pub struct Descriptor(*const c_void);
 
 impl Choice for Address {
     #[inline]
@@ -61,15 +55,7 @@ impl Choice for Descriptor {
     #[inline]
     unsafe fn array(self) -> Array {
         // SAFETY: the caller's promise.
-        with_sentinels(unsafe { Cfi::array(self.0) })
-    }
-}
-
-impl Choice for Native {
-    #[inline]
-    unsafe fn array(self) -> Array {
-        // SAFETY: the caller's promise.
-        with_sentinels(unsafe { Gfortran::array(self.0) })
+        with_sentinels(unsafe { descriptor::array(self.0) })
     }
 }
 

@@ -8,7 +8,7 @@ fn at_root<T>(comm: Handle, root: c_int, value: impl FnOnce() -> T) -> Option<T>
     (count::rank(comm) == root).then(value)
 }
 
-plain! { "mpi_comm_spawn" (command: *const c_char, argv: *const c_char, maxprocs: *const c_int, info: *const Fint,
+plain! { "comm_spawn" (command: *const c_char, argv: *const c_char, maxprocs: *const c_int, info: *const Fint,
     root: *const c_int, comm: *const Fint, intercomm: *mut Fint, errcodes: *mut c_int) [command_len, argv_len] {
     let significant = at_root(handle(*comm), *root, || {
         let argv = (!is_argv_null(argv)).then(|| TextArray::of(argv, argv_len, argv_len, None));
@@ -64,7 +64,7 @@ impl Programs {
     }
 }
 
-plain! { "mpi_comm_spawn_multiple" (count: *const c_int, commands: *const c_char, argv: *const c_char,
+plain! { "comm_spawn_multiple" (count: *const c_int, commands: *const c_char, argv: *const c_char,
     maxprocs: *const c_int, infos: *const Fint, root: *const c_int, comm: *const Fint, intercomm: *mut Fint,
     errcodes: *mut c_int) [commands_len, argv_len] {
     let mut programs = at_root(handle(*comm), *root, || {

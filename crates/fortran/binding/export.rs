@@ -61,52 +61,61 @@ macro_rules! subroutine {
     };
 }
 
-/// A procedure without choice buffers, in all modules.
+/// A procedure without choice buffers, in all modules. Macros get the name without `mpi_`.
 macro_rules! plain {
-    ($name:literal $($rest:tt)*) => {
-        subroutine! { [concat!($name, "_"), concat!($name, "__"), concat!($name, "_f08_")] mpi Address $($rest)* }
-        subroutine! { [concat!("p", $name, "_"), concat!("p", $name, "__"), concat!("p", $name, "_f08_")]
-            pmpi Address $($rest)* }
-        crate::abi::more_plain! { $name $($rest)* }
+    ($stem:literal $($rest:tt)*) => {
+        plain_f90! { $stem $($rest)* }
+        plain_f08! { $stem $($rest)* }
     };
 }
 
 /// A procedure that mpi_f08 does not have.
 macro_rules! plain_f90 {
-    ($name:literal $($rest:tt)*) => {
-        subroutine! { [concat!($name, "_"), concat!($name, "__")] mpi Address $($rest)* }
-        subroutine! { [concat!("p", $name, "_"), concat!("p", $name, "__")] pmpi Address $($rest)* }
+    ($stem:literal $($rest:tt)*) => {
+        subroutine! { [concat!("mpi_", $stem, "_"), concat!("mpi_", $stem, "__")] mpi Address $($rest)* }
+        subroutine! { [concat!("pmpi_", $stem, "_"), concat!("pmpi_", $stem, "__")] pmpi Address $($rest)* }
     };
 }
 
-/// A procedure of mpi_f08 alone.
+/// A procedure of mpi_f08 alone. MPICH's modules have other names for PMPI.
 macro_rules! plain_f08 {
-    ($name:literal $($rest:tt)*) => {
-        subroutine! { [concat!($name, "_f08_")] mpi Address $($rest)* }
-        subroutine! { [concat!("p", $name, "_f08_")] pmpi Address $($rest)* }
-        crate::abi::more_plain! { $name $($rest)* }
+    ($stem:literal $($rest:tt)*) => {
+        subroutine! { [concat!("mpi_", $stem, "_f08_")] mpi Address $($rest)* }
+        subroutine! { [concat!("pmpi_", $stem, "_f08_"), concat!("pmpir_", $stem, "_f08_")] pmpi Address $($rest)* }
+    };
+}
+
+/// The large form of a procedure (`_c`) of mpi_f08. Its second name is that of the short form, from which MPICH 4.0's
+/// modules make theirs.
+macro_rules! plain_large {
+    ($stem:literal $short:literal $($rest:tt)*) => {
+        subroutine! { [concat!("mpi_", $stem, "_f08_"), concat!("mpi_", $short, "_f08_large_")] mpi Address $($rest)* }
+        subroutine! { [concat!("pmpi_", $stem, "_f08_"), concat!("pmpir_", $short, "_f08_large_")]
+            pmpi Address $($rest)* }
     };
 }
 
 /// A procedure with choice buffers: their addresses in mpif.h and mpi, their descriptors in mpi_f08.
 macro_rules! choice {
-    ($name:literal $($rest:tt)*) => {
-        choice_f90! { $name $($rest)* }
-        choice_f08! { $name $($rest)* }
-    };
-}
-
-macro_rules! choice_f90 {
-    ($name:literal $($rest:tt)*) => {
-        subroutine! { [concat!($name, "_"), concat!($name, "__")] mpi Address $($rest)* }
-        subroutine! { [concat!("p", $name, "_"), concat!("p", $name, "__")] pmpi Address $($rest)* }
+    ($stem:literal $($rest:tt)*) => {
+        plain_f90! { $stem $($rest)* }
+        choice_f08! { $stem $($rest)* }
     };
 }
 
 macro_rules! choice_f08 {
-    ($name:literal $($rest:tt)*) => {
-        subroutine! { [concat!($name, "_f08ts")] mpi Descriptor $($rest)* }
-        subroutine! { [concat!("p", $name, "_f08ts")] pmpi Descriptor $($rest)* }
-        crate::abi::more_choice! { $name $($rest)* }
+    ($stem:literal $($rest:tt)*) => {
+        subroutine! { [concat!("mpi_", $stem, "_f08ts_")] mpi Descriptor $($rest)* }
+        subroutine! { [concat!("pmpi_", $stem, "_f08ts_"), concat!("pmpir_", $stem, "_f08ts_")]
+            pmpi Descriptor $($rest)* }
+    };
+}
+
+macro_rules! choice_large {
+    ($stem:literal $short:literal $($rest:tt)*) => {
+        subroutine! { [concat!("mpi_", $stem, "_f08ts_"), concat!("mpi_", $short, "_f08ts_large_")]
+            mpi Descriptor $($rest)* }
+        subroutine! { [concat!("pmpi_", $stem, "_f08ts_"), concat!("pmpir_", $short, "_f08ts_large_")]
+            pmpi Descriptor $($rest)* }
     };
 }

@@ -4,7 +4,7 @@
 use crate::binding::choice::CountArgument;
 use crate::binding::prelude::*;
 
-plain! { "mpi_info_get" (info: *const Fint, key: *const c_char, valuelen: *const c_int, value: *mut c_char,
+plain! { "info_get" (info: *const Fint, key: *const c_char, valuelen: *const c_int, value: *mut c_char,
     flag: *mut Logical) [key_len, value_len] {
     let key = Text::trimmed(key, key_len);
     let mut c_value = TextOut::new(entries(*valuelen) + 1);
@@ -18,7 +18,7 @@ plain! { "mpi_info_get" (info: *const Fint, key: *const c_char, valuelen: *const
     }
     code
 } }
-plain! { "mpi_info_get_string" (info: *const Fint, key: *const c_char, buflen: *mut c_int, value: *mut c_char,
+plain! { "info_get_string" (info: *const Fint, key: *const c_char, buflen: *mut c_int, value: *mut c_char,
     flag: *mut Logical) [key_len, value_len] {
     let key = Text::trimmed(key, key_len);
     let room = entries(*buflen).min(value_len);
@@ -37,7 +37,7 @@ plain! { "mpi_info_get_string" (info: *const Fint, key: *const c_char, buflen: *
     }
     code
 } }
-plain! { "mpi_info_create_env" (info: *mut Fint) [] {
+plain! { "info_create_env" (info: *mut Fint) [] {
     let mut c_info = handle(*info);
     let code = c::MPI_Info_create_env(0, ptr::null_mut(), &mut c_info);
     if code == 0 {
@@ -45,7 +45,7 @@ plain! { "mpi_info_create_env" (info: *mut Fint) [] {
     }
     code
 } }
-plain! { "mpi_session_get_nth_pset" (session: *const Fint, info: *const Fint, n: *const c_int, pset_len: *mut c_int,
+plain! { "session_get_nth_pset" (session: *const Fint, info: *const Fint, n: *const c_int, pset_len: *mut c_int,
     pset_name: *mut c_char) [name_len] {
     let room = entries(*pset_len).min(name_len);
     let mut c_name = TextOut::new(room + 1);
@@ -60,20 +60,6 @@ plain! { "mpi_session_get_nth_pset" (session: *const Fint, info: *const Fint, n:
     }
     code
 } }
-
-/// Returns the name of a data representation whose length is unknown, as in a procedure with BIND(C): packing knows one
-/// name, so that the characters are compared one by one.
-///
-/// # Safety
-/// `name` has the characters of `external32` as far as they are equal, and one more.
-unsafe fn external_name(name: *const c_char) -> Text {
-    let known = "external32";
-    // SAFETY: the caller's promise.
-    let same = known.bytes().enumerate().all(|(i, c)| unsafe { name.add(i).read() as u8 == c });
-    let name = if same { known } else { "a data representation that is unknown" };
-    // SAFETY: a string of that length.
-    unsafe { Text::of(name.as_ptr().cast(), name.len()) }
-}
 
 /// A C function that packs: from a message to a buffer of `S` bytes at a position.
 type Pack<N, S> = unsafe extern "C" fn(*const c_char, *const c_void, N, Handle, *mut c_void, S, *mut S) -> c_int;
@@ -118,32 +104,22 @@ unsafe fn unpack<N: CountArgument, S>(
     }
 }
 
-/// Exports a procedure that packs and one that unpacks, under names of one form.
+/// Exports a procedure that packs and one that unpacks by a data representation, "external32" (MPI-5.0 §5.3).
 macro_rules! external {
-    ([$($pack:expr),*] [$($unpack:expr),*] $c:ident $buffer:ident [$($len:ident)?] $named:expr;
-        $c_pack:ident $c_unpack:ident $number:ty, $size:ty) => {
-        subroutine! { [$($pack),*] $c $buffer (datarep: *const c_char, inbuf: Buffer, incount: *const $number,
-            datatype: *const Fint, outbuf: Buffer, outsize: *const $size, position: *mut $size) [$($len)?] {
-            let name = $named(datarep $(, $len)?);
+    ($form:ident ($($pack:literal)+) ($($unpack:literal)+) $c_pack:ident $c_unpack:ident $number:ty, $size:ty) => {
+        $form! { $($pack)+ (datarep: *const c_char, inbuf: Buffer, incount: *const $number, datatype: *const Fint,
+            outbuf: Buffer, outsize: *const $size, position: *mut $size) [len] {
+            let name = Text::of(datarep, len);
             pack(c::$c_pack, &name, (inbuf, *incount, handle(*datatype)), (outbuf, *outsize), position)
         } }
-        subroutine! { [$($unpack),*] $c $buffer (datarep: *const c_char, inbuf: Buffer, insize: *const $size,
-            position: *mut $size, outbuf: Buffer, outcount: *const $number, datatype: *const Fint) [$($len)?] {
-            let name = $named(datarep $(, $len)?);
+        $form! { $($unpack)+ (datarep: *const c_char, inbuf: Buffer, insize: *const $size, position: *mut $size,
+            outbuf: Buffer, outcount: *const $number, datatype: *const Fint) [len] {
+            let name = Text::of(datarep, len);
             unpack(c::$c_unpack, &name, (inbuf, *insize), position, (outbuf, *outcount, handle(*datatype)))
         } }
     };
 }
 
-external! { ["mpi_pack_external_", "mpi_pack_external__"] ["mpi_unpack_external_", "mpi_unpack_external__"]
-mpi Address [len] Text::of; MPI_Pack_external MPI_Unpack_external c_int, Aint }
-external! { ["pmpi_pack_external_", "pmpi_pack_external__"] ["pmpi_unpack_external_", "pmpi_unpack_external__"]
-pmpi Address [len] Text::of; MPI_Pack_external MPI_Unpack_external c_int, Aint }
-external! { ["mpi_pack_external_f08ts"] ["mpi_unpack_external_f08ts"]
-mpi Descriptor [] external_name; MPI_Pack_external MPI_Unpack_external c_int, Aint }
-external! { ["pmpi_pack_external_f08ts"] ["pmpi_unpack_external_f08ts"]
-pmpi Descriptor [] external_name; MPI_Pack_external MPI_Unpack_external c_int, Aint }
-external! { ["mpi_pack_external_c_f08ts"] ["mpi_unpack_external_c_f08ts"]
-mpi Descriptor [] external_name; MPI_Pack_external_c MPI_Unpack_external_c Count, Count }
-external! { ["pmpi_pack_external_c_f08ts"] ["pmpi_unpack_external_c_f08ts"]
-pmpi Descriptor [] external_name; MPI_Pack_external_c MPI_Unpack_external_c Count, Count }
+external! { choice ("pack_external") ("unpack_external") MPI_Pack_external MPI_Unpack_external c_int, Aint }
+external! { choice_large ("pack_external_c" "pack_external") ("unpack_external_c" "unpack_external")
+MPI_Pack_external_c MPI_Unpack_external_c Count, Count }

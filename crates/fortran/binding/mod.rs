@@ -8,7 +8,7 @@
 
 #[macro_use]
 mod export;
-mod attributes;
+pub(crate) mod attributes;
 #[allow(unused, clippy::too_many_arguments)]
 mod c_functions;
 mod callbacks;
@@ -22,4 +22,4 @@ mod prelude;
 mod removed;
 pub(crate) mod sentinels;
 mod table;
-mod types;
+pub(crate) mod types;

@@ -32,35 +32,35 @@ unsafe fn addresses(from: *const Fint, count: usize) -> Vec<Aint> {
     (0..count).map(|i| unsafe { from.add(i).read() as Aint }).collect()
 }
 
-choice_f90! { "mpi_address" (location: Buffer, address: *mut Fint) [] {
+plain_f90! { "address" (location: Buffer, address: *mut Fint) [] {
     let mut c_address = 0;
     match c::MPI_Get_address(location.address(), &mut c_address) {
         0 => store_address(c_address, address),
         code => code,
     }
 } }
-plain_f90! { "mpi_type_extent" (datatype: *const Fint, extent: *mut Fint) [] {
+plain_f90! { "type_extent" (datatype: *const Fint, extent: *mut Fint) [] {
     let (mut lower, mut c_extent) = (0, 0);
     match c::MPI_Type_get_extent(handle(*datatype), &mut lower, &mut c_extent) {
         0 => store_address(c_extent, extent),
         code => code,
     }
 } }
-plain_f90! { "mpi_type_lb" (datatype: *const Fint, displacement: *mut Fint) [] {
+plain_f90! { "type_lb" (datatype: *const Fint, displacement: *mut Fint) [] {
     let (mut lower, mut extent) = (0, 0);
     match c::MPI_Type_get_extent(handle(*datatype), &mut lower, &mut extent) {
         0 => store_address(lower, displacement),
         code => code,
     }
 } }
-plain_f90! { "mpi_type_ub" (datatype: *const Fint, displacement: *mut Fint) [] {
+plain_f90! { "type_ub" (datatype: *const Fint, displacement: *mut Fint) [] {
     let (mut lower, mut extent) = (0, 0);
     match c::MPI_Type_get_extent(handle(*datatype), &mut lower, &mut extent) {
         0 => store_address(lower + extent, displacement),
         code => code,
     }
 } }
-plain_f90! { "mpi_type_hvector" (count: *const c_int, blocklength: *const c_int, stride: *const Fint,
+plain_f90! { "type_hvector" (count: *const c_int, blocklength: *const c_int, stride: *const Fint,
     oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut made = handle(*newtype);
     let code = c::MPI_Type_create_hvector(*count, *blocklength, *stride as Aint, handle(*oldtype), &mut made);
@@ -69,7 +69,7 @@ plain_f90! { "mpi_type_hvector" (count: *const c_int, blocklength: *const c_int,
     }
     code
 } }
-plain_f90! { "mpi_type_hindexed" (count: *const c_int, blocklengths: *const c_int, displacements: *const Fint,
+plain_f90! { "type_hindexed" (count: *const c_int, blocklengths: *const c_int, displacements: *const Fint,
     oldtype: *const Fint, newtype: *mut Fint) [] {
     let displacements = addresses(displacements, entries(*count));
     let mut made = handle(*newtype);
@@ -80,7 +80,7 @@ plain_f90! { "mpi_type_hindexed" (count: *const c_int, blocklengths: *const c_in
     }
     code
 } }
-plain_f90! { "mpi_type_struct" (count: *const c_int, blocklengths: *const c_int, displacements: *const Fint,
+plain_f90! { "type_struct" (count: *const c_int, blocklengths: *const c_int, displacements: *const Fint,
     types: *const Fint, newtype: *mut Fint) [] {
     let displacements = addresses(displacements, entries(*count));
     let types = Handles::of(types, || entries(*count));
@@ -92,7 +92,7 @@ plain_f90! { "mpi_type_struct" (count: *const c_int, blocklengths: *const c_int,
     }
     code
 } }
-plain_f90! { "mpi_errhandler_create" (function: Function, errhandler: *mut Fint) [] {
+plain_f90! { "errhandler_create" (function: Function, errhandler: *mut Fint) [] {
     let mut made = handle(*errhandler);
     let code = c::MPI_Comm_create_errhandler(function, &mut made);
     if code == 0 {
@@ -100,7 +100,7 @@ plain_f90! { "mpi_errhandler_create" (function: Function, errhandler: *mut Fint)
     }
     code
 } }
-plain_f90! { "mpi_errhandler_get" (comm: *const Fint, errhandler: *mut Fint) [] {
+plain_f90! { "errhandler_get" (comm: *const Fint, errhandler: *mut Fint) [] {
     let mut found = handle(*errhandler);
     let code = c::MPI_Comm_get_errhandler(handle(*comm), &mut found);
     if code == 0 {
@@ -108,6 +108,6 @@ plain_f90! { "mpi_errhandler_get" (comm: *const Fint, errhandler: *mut Fint) [] 
     }
     code
 } }
-plain_f90! { "mpi_errhandler_set" (comm: *const Fint, errhandler: *const Fint) [] {
+plain_f90! { "errhandler_set" (comm: *const Fint, errhandler: *const Fint) [] {
     c::MPI_Comm_set_errhandler(handle(*comm), handle(*errhandler))
 } }

@@ -5,7 +5,7 @@
 //! library would. The blocks and names are those of MPICH, whose binaries bring them along; behind MPICH's variables
 //! they are filled up to a size that has the alignment of every compiler's common blocks. Used by all entry points.
 
-use crate::abi::values;
+use crate::abi::{more_sentinels, values};
 use crate::binding::types::*;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
@@ -89,6 +89,11 @@ pub fn buffer(argument: *mut c_void) -> *mut c_void {
     }
 }
 
+/// Returns the address of Fortran's MPI_BUFFER_AUTOMATIC.
+pub fn buffer_automatic() -> *mut c_void {
+    word!(hawsercmn_, 0).cast_mut()
+}
+
 /// Returns what C gets for a status.
 #[inline]
 pub fn c_status(argument: *mut Fint) -> *mut Status {
@@ -108,9 +113,9 @@ pub fn c_statuses(argument: *mut Fint) -> *mut Status {
 /// Returns what C gets for an array of weights.
 pub fn c_weights(argument: *mut c_int) -> *mut c_int {
     let at = argument.cast_const().cast::<c_void>();
-    if at == word!(mpifcmb5_, 0) {
+    if at == word!(mpifcmb5_, 0) || more_sentinels::is_unweighted(at) {
         values::unweighted()
-    } else if at == word!(mpifcmb9_, 0) {
+    } else if at == word!(mpifcmb9_, 0) || more_sentinels::is_weights_empty(at) {
         values::weights_empty()
     } else {
         argument
@@ -119,16 +124,17 @@ pub fn c_weights(argument: *mut c_int) -> *mut c_int {
 
 /// Returns what C gets for an array of error codes.
 pub fn error_codes(argument: *mut c_int) -> *mut c_int {
-    let ignored = argument.cast_const().cast() == word!(mpipriv2_, STATUS_INTS);
+    let at = argument.cast_const().cast::<c_void>();
+    let ignored = at == word!(mpipriv2_, STATUS_INTS) || more_sentinels::is_errcodes_ignore(at);
     if ignored { values::MPI_ERRCODES_IGNORE.cast() } else { argument }
 }
 
 /// Says whether the arguments of a program to start are MPI_ARGV_NULL.
 pub fn is_argv_null(argument: *const c_char) -> bool {
-    argument == (&raw const mpiprivc_).cast::<c_char>().wrapping_add(1)
+    argument == (&raw const mpiprivc_).cast::<c_char>().wrapping_add(1) || more_sentinels::is_argv_null(argument.cast())
 }
 
 /// Says whether the arguments of several programs to start are MPI_ARGVS_NULL.
 pub fn is_argvs_null(argument: *const c_char) -> bool {
-    argument == (&raw const mpiprivc_).cast::<c_char>()
+    argument == (&raw const mpiprivc_).cast::<c_char>() || more_sentinels::is_argvs_null(argument.cast())
 }

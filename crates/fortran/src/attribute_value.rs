@@ -24,14 +24,15 @@ pub fn insert(value: isize) -> *mut c_void {
     cell.cast()
 }
 
+/// Returns the value of an attribute that Fortran set.
+pub fn find(attribute: *mut c_void) -> Option<isize> {
+    // SAFETY: a cell that `insert` made and `remove` has not freed; the attribute is the program's until then.
+    cells().contains(&attribute.addr()).then(|| unsafe { attribute.cast::<isize>().read() })
+}
+
 /// Returns the integer that Fortran gets for an attribute: the value in a cell, or the pointer that C set.
 pub fn of(attribute: *mut c_void) -> isize {
-    if cells().contains(&attribute.addr()) {
-        // SAFETY: a cell that `insert` made and `remove` has not freed; the attribute is the program's until then.
-        unsafe { attribute.cast::<isize>().read() }
-    } else {
-        attribute.expose_provenance() as isize
-    }
+    find(attribute).unwrap_or_else(|| attribute.expose_provenance() as isize)
 }
 
 /// Frees the cell of an attribute that is deleted; a pointer of C is left alone.

@@ -89,6 +89,26 @@ pub enum Array {
     Section(Section),
 }
 
+/// The `version` that flang writes in a descriptor (CFI_VERSION of its ISO_Fortran_binding.h). gfortran has the lower
+/// half of an element's length in its place, and no element is that long.
+const FLANG: c_int = 20180515;
+
+/// Reads the descriptor that a compiler passes to a procedure.
+///
+/// # Safety
+/// `at` is a descriptor that gfortran or flang made.
+#[inline]
+pub unsafe fn array(at: *const c_void) -> Array {
+    // SAFETY: the caller's promise; both descriptors have 20 bytes and more.
+    unsafe {
+        if (&raw const (*at.cast::<Cfi>()).version).read() == FLANG {
+            Cfi::array(at.cast())
+        } else {
+            Gfortran::array(at.cast())
+        }
+    }
+}
+
 impl Cfi {
     /// # Safety
     /// `at` is a descriptor that a compiler made: `dim` has `rank` elements and no more need exist.
@@ -99,7 +119,7 @@ impl Cfi {
                 let CfiDim { extent, sm, .. } = (&raw const (*at).dim).cast::<CfiDim>().add(i).read();
                 (extent, sm)
             };
-            array((*at).base_addr, (*at).elem_len, (*at).rank.into(), dim)
+            classify((*at).base_addr, (*at).elem_len, (*at).rank.into(), dim)
         }
     }
 }
@@ -117,13 +137,13 @@ impl Gfortran {
                 // An array of assumed size has no upper bound in its last dimension; gfortran writes lower - 2 or -1.
                 (dim.upper_bound - dim.lower_bound + 1, dim.stride * span)
             };
-            array((*at).base_addr, (*at).elem_len, rank, dim)
+            classify((*at).base_addr, (*at).elem_len, rank, dim)
         }
     }
 }
 
 /// Tells arrays whose bytes follow each other from sections. `dim` returns a dimension's extent and distance.
-fn array(start: *mut c_void, element: usize, rank: usize, dim: impl Fn(usize) -> (isize, isize) + Clone) -> Array {
+fn classify(start: *mut c_void, element: usize, rank: usize, dim: impl Fn(usize) -> (isize, isize) + Clone) -> Array {
     let dims = (0..rank.min(MAX_RANK)).map(dim);
     let mut expected = element as isize;
     let mut contiguous = true;
@@ -199,9 +219,9 @@ mod tests {
             *to = CfiDim { lower_bound: 0, extent, sm };
         }
         let rank = dims.len() as u8;
-        let descriptor = Cfi { base_addr: start, elem_len: element, version: 1, rank, unread: [0; 3], dim };
+        let descriptor = Cfi { base_addr: start, elem_len: element, version: FLANG, rank, unread: [0; 3], dim };
         // SAFETY: a whole descriptor.
-        unsafe { Cfi::array(&descriptor) }
+        unsafe { super::array((&raw const descriptor).cast()) }
     }
 
     #[test]
@@ -251,27 +271,20 @@ mod tests {
         let mut values: Vec<f64> = (0..10).map(f64::from).collect();
         let at: *mut c_void = values.as_mut_ptr().cast();
         let mut dim = [GfortranDim { stride: 0, lower_bound: 0, upper_bound: 0 }; MAX_RANK];
-        let made = |dim, rank| Gfortran {
-            base_addr: at,
-            offset: 0,
-            elem_len: 8,
-            version: 0,
-            rank,
-            unread: [0; 3],
-            span: 8,
-            dim,
+        let read = |dim, rank| {
+            let (offset, elem_len, version, unread, span) = (usize::MAX, 8, 0, [0; 3], 8);
+            let made = Gfortran { base_addr: at, offset, elem_len, version, rank, unread, span, dim };
+            // SAFETY: a whole descriptor.
+            unsafe { super::array((&raw const made).cast()) }
         };
         dim[0] = GfortranDim { stride: 1, lower_bound: 1, upper_bound: 10 };
-        // SAFETY: a whole descriptor.
-        assert_eq!(unsafe { Gfortran::array(&made(dim, 1)) }, Array::Contiguous(at));
+        assert_eq!(read(dim, 1), Array::Contiguous(at));
         dim[0] = GfortranDim { stride: 3, lower_bound: 1, upper_bound: 4 };
-        // SAFETY: a whole descriptor.
-        let section = unsafe { Gfortran::array(&made(dim, 1)) };
-        assert_eq!(
-            section,
-            Array::Section(Section { start: at, element: 8, dims: vec![Dim { count: 4, stride: 24 }] })
-        );
-        // SAFETY: a whole descriptor of a scalar.
-        assert_eq!(unsafe { Gfortran::array(&made(dim, 0)) }, Array::Contiguous(at));
+        let dims = vec![Dim { count: 4, stride: 24 }];
+        assert_eq!(read(dim, 1), Array::Section(Section { start: at, element: 8, dims }));
+        // The upper bound of an array of assumed size.
+        dim[0] = GfortranDim { stride: 1, lower_bound: 1, upper_bound: -1 };
+        assert_eq!(read(dim, 1), Array::Contiguous(at));
+        assert_eq!(read(dim, 0), Array::Contiguous(at));
     }
 }

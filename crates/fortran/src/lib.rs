@@ -1,4 +1,4 @@
-//! Layer 7: how Fortran passes arguments, as far as no ABI of MPI changes it.
+//! Layer 1: how Fortran passes arguments, as far as no ABI of MPI changes it.
 //!
 //! Character arguments, LOGICAL, array descriptors, and the values of attributes that Fortran sets. It calls no MPI
 //! function. The entry points themselves are in `binding/`, which `fortran-std` and `fortran-mpich` compile with the

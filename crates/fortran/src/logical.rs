@@ -37,11 +37,6 @@ impl Truths {
         Truths((0..count).map(|i| truth(unsafe { from.add(i).read() })).collect())
     }
 
-    /// Makes room for `count` elements that a C function writes.
-    pub fn room(count: usize) -> Truths {
-        Truths(vec![0; count])
-    }
-
     pub fn as_ptr(&self) -> *const c_int {
         self.0.as_ptr()
     }

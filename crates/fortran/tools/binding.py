@@ -161,7 +161,8 @@ class Body:
             self.before.append(f"let {n} = Truths::of({n}, {self.length(p)});")
             return "*const Logical", f"{n}.as_ptr()"
         if p.length:
-            self.before.append(f"let mut c_{n} = Truths::room({self.length(p)});")
+            # Elements that C does not write stay as they are.
+            self.before.append(f"let mut c_{n} = Truths::of({n}, {self.length(p)});")
             self.after.append(f"if code == 0 {{ c_{n}.store({n}); }}")
             return "*mut Logical", f"c_{n}.as_mut_ptr()"
         self.before.append(f"let mut c_{n}: c_int = 0;")
@@ -214,14 +215,18 @@ class Body:
         return f"{pointer} {base}", n
 
     def forms(self):
+        """Returns the macro that exports the procedure, and its names without `mpi_`."""
+        kind = "choice" if self.f.choices else "plain"
+        stem = self.f.lower.removeprefix("mpi_")
+        if self.f.large:
+            return f'{kind}_large! {{ "{stem}" "{stem.removesuffix("_c")}"'
         old, new = bool(self.f.where & {"mpif", "mpi"}), "f08" in self.f.where
-        if self.f.choices:
-            return {(True, True): "choice", (True, False): "choice_f90", (False, True): "choice_f08"}[old, new]
-        return {(True, True): "plain", (True, False): "plain_f90", (False, True): "plain_f08"}[old, new]
+        form = {(True, True): kind, (True, False): "plain_f90", (False, True): f"{kind}_f08"}[old, new]
+        return f'{form}! {{ "{stem}"'
 
     def write(self):
         lengths = f" [{', '.join(self.lengths)}]"
-        head = f"{self.forms()}! {{ \"{self.f.lower}\" ({', '.join(self.params)}){lengths}"
+        head = f"{self.forms()} ({', '.join(self.params)}){lengths}"
         call = f"c::{self.f.name}({', '.join(self.args)})"
         lines = fill(head, "", "    ") + [" {"]
         lines[-2:] = [lines[-2] + " {"]

@@ -37,7 +37,7 @@ def constants(abi):
         number = re.fullmatch(r"-?\d+", value)
         c_only = name.startswith(("MPI_T_", "MPI_F_", "MPIX_STREAM", "MPIR_", "MPIO_")) or "sentinel" in kind \
             or kind in ("data symbol", "status layout", "type", "kind", "callback symbol", "fortran status index/size", "MPI_T handle")
-        if not number or not name.startswith(("MPI_", "MPIX_ERR")) or c_only or kind.startswith(("error class (MPI_T)",)):
+        if not number or not name.startswith(("MPI_", "MPIX_ERR")) or (c_only and not name.startswith("MPI_T_ERR_")):
             continue
         value = int(value)
         if kind == "string length":
@@ -83,7 +83,7 @@ def filled(members):
 
 
 EXTERNALS = ["MPI_NULL_COPY_FN", "MPI_NULL_DELETE_FN", "MPI_DUP_FN"] + [
-    f"MPI_{k}_{f}_FN" for k in ("COMM", "TYPE", "WIN") for f in ("NULL_COPY", "NULL_DELETE", "DUP")] + ["MPI_CONVERSION_FN_NULL"]
+    f"MPI_{k}_{f}_FN" for k in ("COMM", "TYPE", "WIN") for f in ("NULL_COPY", "NULL_DELETE", "DUP")] + ["MPI_CONVERSION_FN_NULL", "MPI_CONVERSION_FN_NULL_C"]
 
 
 def mpif_h(abi):
@@ -160,7 +160,8 @@ def common(abi, statuses):
     for block, members in blocks(abi, statuses):
         all_members = filled(members)
         for kind, name, shape, _ in all_members:
-            out.append(f"  {'character(len=1)' if kind == 'character' else 'integer'} :: {name}{shape}")
+            target = ", target" if name in ("MPI_BOTTOM", "MPI_IN_PLACE", "MPI_BUFFER_AUTOMATIC") else ""
+            out.append(f"  {'character(len=1)' if kind == 'character' else 'integer'}{target} :: {name}{shape}")
         out.append(wrap(f"common /{block}/ " + ", ".join(m[1] for m in all_members), "  "))
         out += [f"  private :: {m[1]}" for m in all_members if m[1].startswith("HAWSER_")]
     return out
@@ -271,6 +272,10 @@ def body(f, name, declare, binding="", optional=""):
     return out + [f"    end {word} {name}"]
 
 
+# MPICH has the attributes of MPI-1 in mpi_f08 too, and any function of the program for theirs.
+MPI_1 = {"MPI_Keyval_create", "MPI_Keyval_free", "MPI_Attr_put", "MPI_Attr_get", "MPI_Attr_delete"}
+
+
 # Arguments of MPI_Pcontrol that Fortran has.
 def complete(f):
     if f.name == "MPI_Pcontrol":
@@ -297,7 +302,9 @@ def mpi_module():
         out += ["", "  interface"]
         for f in todo:
             if "mpi" in f.where and f.name not in SECOND:
-                out += body(f, prefix + f.name, declare_f90)
+                # Those that mpif.h has not got may be called without `ierror`.
+                optional = "" if "mpif" in f.where else ", optional, intent(out)"
+                out += body(f, prefix + f.name, declare_f90, "", optional)
         out += ["  end interface"]
         # Those that return memory take its address as an integer or as a C_PTR.
         for f in todo:
@@ -388,6 +395,20 @@ def abstract():
       integer(kind=MPI_ADDRESS_KIND) :: attribute_val, extra_state
     end subroutine MPI_{kind}_delete_attr_function
 """
+    # MPI-1's functions have INTEGERs.
+    out += """\
+    subroutine MPI_Copy_function(oldcomm, keyval, extra_state, attribute_val_in, attribute_val_out, flag, ierr)
+      import
+      type(MPI_Comm) :: oldcomm
+      integer :: keyval, extra_state, attribute_val_in, attribute_val_out, ierr
+      logical :: flag
+    end subroutine MPI_Copy_function
+    subroutine MPI_Delete_function(comm, keyval, attribute_val, extra_state, ierr)
+      import
+      type(MPI_Comm) :: comm
+      integer :: keyval, attribute_val, extra_state, ierr
+    end subroutine MPI_Delete_function
+"""
     for kind in ("Comm", "Win", "File", "Session"):
         out += f"""\
     subroutine MPI_{kind}_errhandler_function({kind.lower()}, error_code)
@@ -443,7 +464,7 @@ def f08_values(abi):
 
 
 def f08_module():
-    todo = {f.name: complete(f) for f in procedures() if "f08" in f.where}
+    todo = {f.name: complete(f) for f in procedures() if "f08" in f.where or f.name in MPI_1}
     out = [head("The module mpi_f08") + "module mpi_f08", "  use, intrinsic :: iso_c_binding, only: c_ptr",
            "  use hawser_mpi_types", "  implicit none", "  private :: c_ptr", "", "  include 'mpi_f08_values.inc'", ""]
     out += [f"  logical, parameter :: {n} = .true." for n in ("MPI_SUBARRAYS_SUPPORTED", "MPI_ASYNC_PROTECTS_NONBLOCKING")]
@@ -456,6 +477,10 @@ def f08_module():
             # A large form of the same types, or that differs in a function alone, has no generic name in common.
             separate = f.name in ("MPI_Op_create_c", "MPI_Register_datarep_c")
             if small and not separate:
+                continue
+            if f.name in MPI_1:
+                declare = lambda p: [f"external :: {p.name}"] if p.function else declare_f08(p)  # noqa: E731
+                out += ["  interface"] + body(f, prefix + f.name, declare, "", ", optional, intent(out)") + ["  end interface"]
                 continue
             if f.name in FUNCTIONS or f.name == "MPI_Pcontrol":
                 out += ["  interface"] + body(f, prefix + f.name, declare_f08) + ["  end interface"]
@@ -472,11 +497,7 @@ def f08_module():
 def specific(prefix, f):
     optional = ", optional, intent(out)"
     name = f"{prefix}{f.name}_f08"
-    if not f.choices:
-        return body(f, name, declare_f08, "", optional)
-    # The descriptors of arrays are the standard's in procedures with BIND(C) (binding/choice.rs).
-    declare = lambda p: [f"character(len=1), intent(in) :: {p.name}(*)"] if p.text else declare_f08(p)  # noqa: E731
-    return body(f, name + "ts", declare, f' bind(C, name="{(prefix + f.name).lower()}_f08ts")', optional)
+    return body(f, name + ("ts" if f.choices else ""), declare_f08, "", optional)
 
 
 def main():

@@ -4,7 +4,7 @@
 
 use crate::binding::prelude::*;
 
-choice! { "mpi_allgather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
+choice! { "allgather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
     *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
@@ -14,8 +14,8 @@ choice! { "mpi_allgather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *
     recvbuf.free();
     code
 } }
-choice_f08! { "mpi_allgather_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
-    recvcount: *const Count, recvtype: *const Fint, comm: *const Fint) [] {
+choice_large! { "allgather_c" "allgather" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
+    Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let code = c::MPI_Allgather_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
@@ -24,8 +24,8 @@ choice_f08! { "mpi_allgather_c" (sendbuf: Buffer, sendcount: *const Count, sendt
     recvbuf.free();
     code
 } }
-choice! { "mpi_allgather_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
-    recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice! { "allgather_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
+    *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let mut c_request = handle(*request);
@@ -36,8 +36,9 @@ choice! { "mpi_allgather_init" (sendbuf: Buffer, sendcount: *const c_int, sendty
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_allgather_init_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
-    recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice_large! { "allgather_init_c" "allgather_init" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint,
+    recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut
+    Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let mut c_request = handle(*request);
@@ -48,8 +49,8 @@ choice_f08! { "mpi_allgather_init_c" (sendbuf: Buffer, sendcount: *const Count, 
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_allgatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
-    recvcounts: *const c_int, displs: *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
+choice! { "allgatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcounts:
+    *const c_int, displs: *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Allgatherv(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address(), recvcounts,
@@ -58,8 +59,8 @@ choice! { "mpi_allgatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: 
     recvbuf.finish(true);
     code
 } }
-choice_f08! { "mpi_allgatherv_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
-    recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const Fint) [] {
+choice_large! { "allgatherv_c" "allgatherv" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
+    Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Allgatherv_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address(), recvcounts,
@@ -68,7 +69,7 @@ choice_f08! { "mpi_allgatherv_c" (sendbuf: Buffer, sendcount: *const Count, send
     recvbuf.finish(true);
     code
 } }
-choice! { "mpi_allgatherv_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+choice! { "allgatherv_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
     recvcounts: *const c_int, displs: *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint,
     request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
@@ -80,9 +81,9 @@ choice! { "mpi_allgatherv_init" (sendbuf: Buffer, sendcount: *const c_int, sendt
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_allgatherv_init_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
-    recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request:
-    *mut Fint) [] {
+choice_large! { "allgatherv_init_c" "allgatherv_init" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint,
+    recvbuf: Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const Fint, info:
+    *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Allgatherv_init_c") };
     let mut c_request = handle(*request);
@@ -92,8 +93,8 @@ choice_f08! { "mpi_allgatherv_init_c" (sendbuf: Buffer, sendcount: *const Count,
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_allreduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const
-    Fint, comm: *const Fint) [] {
+choice! { "allreduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint,
+    comm: *const Fint) [] {
     let sendbuf = choice::Copied::of(sendbuf);
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Allreduce(sendbuf.address(), recvbuf.address(), *count, handle(*datatype), handle(*op),
@@ -102,8 +103,8 @@ choice! { "mpi_allreduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int
     recvbuf.finish(true);
     code
 } }
-choice_f08! { "mpi_allreduce_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op:
-    *const Fint, comm: *const Fint) [] {
+choice_large! { "allreduce_c" "allreduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint,
+    op: *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::Copied::of(sendbuf);
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Allreduce_c(sendbuf.address(), recvbuf.address(), *count, handle(*datatype), handle(*op),
@@ -112,7 +113,7 @@ choice_f08! { "mpi_allreduce_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const
     recvbuf.finish(true);
     code
 } }
-choice! { "mpi_allreduce_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const
+choice! { "allreduce_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const
     Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Allreduce_init") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Allreduce_init") };
@@ -122,8 +123,8 @@ choice! { "mpi_allreduce_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const 
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_allreduce_init_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op:
-    *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice_large! { "allreduce_init_c" "allreduce_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype:
+    *const Fint, op: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Allreduce_init_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Allreduce_init_c") };
     let mut c_request = handle(*request);
@@ -132,7 +133,7 @@ choice_f08! { "mpi_allreduce_init_c" (sendbuf: Buffer, recvbuf: Buffer, count: *
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_alltoall" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
+choice! { "alltoall" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
     *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
@@ -142,8 +143,8 @@ choice! { "mpi_alltoall" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *c
     recvbuf.free();
     code
 } }
-choice_f08! { "mpi_alltoall_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
-    recvcount: *const Count, recvtype: *const Fint, comm: *const Fint) [] {
+choice_large! { "alltoall_c" "alltoall" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
+    Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let code = c::MPI_Alltoall_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
@@ -152,8 +153,8 @@ choice_f08! { "mpi_alltoall_c" (sendbuf: Buffer, sendcount: *const Count, sendty
     recvbuf.free();
     code
 } }
-choice! { "mpi_alltoall_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
-    recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice! { "alltoall_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
+    *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let mut c_request = handle(*request);
@@ -164,8 +165,9 @@ choice! { "mpi_alltoall_init" (sendbuf: Buffer, sendcount: *const c_int, sendtyp
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_alltoall_init_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
-    recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice_large! { "alltoall_init_c" "alltoall_init" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint,
+    recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut
+    Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let mut c_request = handle(*request);
@@ -176,8 +178,8 @@ choice_f08! { "mpi_alltoall_init_c" (sendbuf: Buffer, sendcount: *const Count, s
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_alltoallv" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtype: *const Fint,
-    recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
+choice! { "alltoallv" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtype: *const Fint, recvbuf:
+    Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::Copied::of(sendbuf);
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Alltoallv(sendbuf.address(), sendcounts, sdispls, handle(*sendtype), recvbuf.address(),
@@ -186,8 +188,9 @@ choice! { "mpi_alltoallv" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *
     recvbuf.finish(true);
     code
 } }
-choice_f08! { "mpi_alltoallv_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtype: *const Fint,
-    recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtype: *const Fint, comm: *const Fint) [] {
+choice_large! { "alltoallv_c" "alltoallv" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtype:
+    *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtype: *const Fint, comm: *const
+    Fint) [] {
     let sendbuf = choice::Copied::of(sendbuf);
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Alltoallv_c(sendbuf.address(), sendcounts, sdispls, handle(*sendtype), recvbuf.address(),
@@ -196,7 +199,7 @@ choice_f08! { "mpi_alltoallv_c" (sendbuf: Buffer, sendcounts: *const Count, sdis
     recvbuf.finish(true);
     code
 } }
-choice! { "mpi_alltoallv_init" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtype: *const Fint,
+choice! { "alltoallv_init" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtype: *const Fint,
     recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtype: *const Fint, comm: *const Fint, info:
     *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Alltoallv_init") };
@@ -207,9 +210,9 @@ choice! { "mpi_alltoallv_init" (sendbuf: Buffer, sendcounts: *const c_int, sdisp
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_alltoallv_init_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtype: *const
-    Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtype: *const Fint, comm: *const Fint,
-    info: *const Fint, request: *mut Fint) [] {
+choice_large! { "alltoallv_init_c" "alltoallv_init" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint,
+    sendtype: *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtype: *const Fint, comm:
+    *const Fint, info: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Alltoallv_init_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Alltoallv_init_c") };
     let mut c_request = handle(*request);
@@ -218,7 +221,7 @@ choice_f08! { "mpi_alltoallv_init_c" (sendbuf: Buffer, sendcounts: *const Count,
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_alltoallw" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const Fint,
+choice! { "alltoallw" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const Fint,
     recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::Copied::of(sendbuf);
     let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf.address(), handle(*comm), true,
@@ -232,8 +235,9 @@ choice! { "mpi_alltoallw" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *
     recvbuf.finish(true);
     code
 } }
-choice_f08! { "mpi_alltoallw_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtypes: *const
-    Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtypes: *const Fint, comm: *const Fint) [] {
+choice_large! { "alltoallw_c" "alltoallw" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtypes:
+    *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtypes: *const Fint, comm: *const
+    Fint) [] {
     let sendbuf = choice::Copied::of(sendbuf);
     let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf.address(), handle(*comm), true,
         count::processes));
@@ -246,9 +250,9 @@ choice_f08! { "mpi_alltoallw_c" (sendbuf: Buffer, sendcounts: *const Count, sdis
     recvbuf.finish(true);
     code
 } }
-choice! { "mpi_alltoallw_init" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const
-    Fint, recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const Fint, comm: *const Fint,
-    info: *const Fint, request: *mut Fint) [] {
+choice! { "alltoallw_init" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const Fint,
+    recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const Fint, comm: *const Fint, info:
+    *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Alltoallw_init") };
     let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf, handle(*comm), true, count::processes));
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Alltoallw_init") };
@@ -260,9 +264,9 @@ choice! { "mpi_alltoallw_init" (sendbuf: Buffer, sendcounts: *const c_int, sdisp
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_alltoallw_init_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtypes: *const
-    Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtypes: *const Fint, comm: *const Fint,
-    info: *const Fint, request: *mut Fint) [] {
+choice_large! { "alltoallw_init_c" "alltoallw_init" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint,
+    sendtypes: *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtypes: *const Fint,
+    comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Alltoallw_init_c") };
     let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf, handle(*comm), true, count::processes));
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Alltoallw_init_c") };
@@ -274,30 +278,29 @@ choice_f08! { "mpi_alltoallw_init_c" (sendbuf: Buffer, sendcounts: *const Count,
     if code == 0 { *request = number(c_request); }
     code
 } }
-plain! { "mpi_barrier" (comm: *const Fint) [] {
+plain! { "barrier" (comm: *const Fint) [] {
     c::MPI_Barrier(handle(*comm))
 } }
-plain! { "mpi_barrier_init" (comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+plain! { "barrier_init" (comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let mut c_request = handle(*request);
     let code = c::MPI_Barrier_init(handle(*comm), handle(*info), &mut c_request);
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_bcast" (buffer: Buffer, count: *const c_int, datatype: *const Fint, root: *const c_int, comm: *const
-    Fint) [] {
+choice! { "bcast" (buffer: Buffer, count: *const c_int, datatype: *const Fint, root: *const c_int, comm: *const Fint) [] {
     let buffer = choice::described(buffer, *count, handle(*datatype));
     let code = c::MPI_Bcast(buffer.address, buffer.count, buffer.datatype, *root, handle(*comm));
     buffer.free();
     code
 } }
-choice_f08! { "mpi_bcast_c" (buffer: Buffer, count: *const Count, datatype: *const Fint, root: *const c_int, comm:
+choice_large! { "bcast_c" "bcast" (buffer: Buffer, count: *const Count, datatype: *const Fint, root: *const c_int, comm:
     *const Fint) [] {
     let buffer = choice::described(buffer, *count, handle(*datatype));
     let code = c::MPI_Bcast_c(buffer.address, buffer.count, buffer.datatype, *root, handle(*comm));
     buffer.free();
     code
 } }
-choice! { "mpi_bcast_init" (buffer: Buffer, count: *const c_int, datatype: *const Fint, root: *const c_int, comm: *const
+choice! { "bcast_init" (buffer: Buffer, count: *const c_int, datatype: *const Fint, root: *const c_int, comm: *const
     Fint, info: *const Fint, request: *mut Fint) [] {
     let buffer = choice::described(buffer, *count, handle(*datatype));
     let mut c_request = handle(*request);
@@ -307,8 +310,8 @@ choice! { "mpi_bcast_init" (buffer: Buffer, count: *const c_int, datatype: *cons
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_bcast_init_c" (buffer: Buffer, count: *const Count, datatype: *const Fint, root: *const c_int, comm:
-    *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice_large! { "bcast_init_c" "bcast_init" (buffer: Buffer, count: *const Count, datatype: *const Fint, root: *const
+    c_int, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let buffer = choice::described(buffer, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Bcast_init_c(buffer.address, buffer.count, buffer.datatype, *root, handle(*comm), handle(*info),
@@ -317,8 +320,8 @@ choice_f08! { "mpi_bcast_init_c" (buffer: Buffer, count: *const Count, datatype:
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_exscan" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint,
-    comm: *const Fint) [] {
+choice! { "exscan" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint, comm:
+    *const Fint) [] {
     let sendbuf = choice::Copied::of(sendbuf);
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Exscan(sendbuf.address(), recvbuf.address(), *count, handle(*datatype), handle(*op),
@@ -327,8 +330,8 @@ choice! { "mpi_exscan" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, d
     recvbuf.finish(true);
     code
 } }
-choice_f08! { "mpi_exscan_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op: *const
-    Fint, comm: *const Fint) [] {
+choice_large! { "exscan_c" "exscan" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op:
+    *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::Copied::of(sendbuf);
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Exscan_c(sendbuf.address(), recvbuf.address(), *count, handle(*datatype), handle(*op),
@@ -337,8 +340,8 @@ choice_f08! { "mpi_exscan_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Co
     recvbuf.finish(true);
     code
 } }
-choice! { "mpi_exscan_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const
-    Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice! { "exscan_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint,
+    comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Exscan_init") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Exscan_init") };
     let mut c_request = handle(*request);
@@ -347,8 +350,8 @@ choice! { "mpi_exscan_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_i
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_exscan_init_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op:
-    *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice_large! { "exscan_init_c" "exscan_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const
+    Fint, op: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Exscan_init_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Exscan_init_c") };
     let mut c_request = handle(*request);
@@ -357,8 +360,8 @@ choice_f08! { "mpi_exscan_init_c" (sendbuf: Buffer, recvbuf: Buffer, count: *con
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_gather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
-    *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
+choice! { "gather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount: *const
+    c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let code = c::MPI_Gather(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
@@ -367,7 +370,7 @@ choice! { "mpi_gather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *con
     recvbuf.free();
     code
 } }
-choice_f08! { "mpi_gather_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+choice_large! { "gather_c" "gather" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
     recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
@@ -377,9 +380,9 @@ choice_f08! { "mpi_gather_c" (sendbuf: Buffer, sendcount: *const Count, sendtype
     recvbuf.free();
     code
 } }
-choice! { "mpi_gather_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
-    recvcount: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint, request:
-    *mut Fint) [] {
+choice! { "gather_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
+    *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint, request: *mut Fint)
+    [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let mut c_request = handle(*request);
@@ -390,9 +393,9 @@ choice! { "mpi_gather_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype:
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_gather_init_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
-    recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint, request:
-    *mut Fint) [] {
+choice_large! { "gather_init_c" "gather_init" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
+    Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint,
+    request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let mut c_request = handle(*request);
@@ -403,7 +406,7 @@ choice_f08! { "mpi_gather_init_c" (sendbuf: Buffer, sendcount: *const Count, sen
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_gatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcounts:
+choice! { "gatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcounts:
     *const c_int, displs: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::Copied::of(recvbuf);
@@ -413,7 +416,7 @@ choice! { "mpi_gatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *co
     recvbuf.finish(true);
     code
 } }
-choice_f08! { "mpi_gatherv_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+choice_large! { "gatherv_c" "gatherv" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
     recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::Copied::of(recvbuf);
@@ -423,9 +426,9 @@ choice_f08! { "mpi_gatherv_c" (sendbuf: Buffer, sendcount: *const Count, sendtyp
     recvbuf.finish(true);
     code
 } }
-choice! { "mpi_gatherv_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
-    recvcounts: *const c_int, displs: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info:
-    *const Fint, request: *mut Fint) [] {
+choice! { "gatherv_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcounts:
+    *const c_int, displs: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint,
+    request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Gatherv_init") };
     let mut c_request = handle(*request);
@@ -435,9 +438,9 @@ choice! { "mpi_gatherv_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_gatherv_init_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
-    recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info:
-    *const Fint, request: *mut Fint) [] {
+choice_large! { "gatherv_init_c" "gatherv_init" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint,
+    recvbuf: Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, root: *const c_int, comm:
+    *const Fint, info: *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Gatherv_init_c") };
     let mut c_request = handle(*request);
@@ -447,7 +450,7 @@ choice_f08! { "mpi_gatherv_init_c" (sendbuf: Buffer, sendcount: *const Count, se
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_iallgather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
+choice! { "iallgather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
     *const c_int, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
@@ -459,8 +462,8 @@ choice! { "mpi_iallgather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: 
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_iallgather_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
-    recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "iallgather_c" "iallgather" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
+    Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let mut c_request = handle(*request);
@@ -471,8 +474,8 @@ choice_f08! { "mpi_iallgather_c" (sendbuf: Buffer, sendcount: *const Count, send
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_iallgatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
-    recvcounts: *const c_int, displs: *const c_int, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+choice! { "iallgatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcounts:
+    *const c_int, displs: *const c_int, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Iallgatherv") };
     let mut c_request = handle(*request);
@@ -482,8 +485,9 @@ choice! { "mpi_iallgatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype:
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_iallgatherv_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
-    recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "iallgatherv_c" "iallgatherv" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
+    Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const Fint, request: *mut Fint)
+    [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Iallgatherv_c") };
     let mut c_request = handle(*request);
@@ -493,8 +497,8 @@ choice_f08! { "mpi_iallgatherv_c" (sendbuf: Buffer, sendcount: *const Count, sen
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_iallreduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const
-    Fint, comm: *const Fint, request: *mut Fint) [] {
+choice! { "iallreduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint,
+    comm: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Iallreduce") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Iallreduce") };
     let mut c_request = handle(*request);
@@ -503,8 +507,8 @@ choice! { "mpi_iallreduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_in
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_iallreduce_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op:
-    *const Fint, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "iallreduce_c" "iallreduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const
+    Fint, op: *const Fint, comm: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Iallreduce_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Iallreduce_c") };
     let mut c_request = handle(*request);
@@ -513,7 +517,7 @@ choice_f08! { "mpi_iallreduce_c" (sendbuf: Buffer, recvbuf: Buffer, count: *cons
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_ialltoall" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
+choice! { "ialltoall" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
     *const c_int, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
@@ -525,8 +529,8 @@ choice! { "mpi_ialltoall" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_ialltoall_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
-    recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "ialltoall_c" "ialltoall" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
+    Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let mut c_request = handle(*request);
@@ -537,7 +541,7 @@ choice_f08! { "mpi_ialltoall_c" (sendbuf: Buffer, sendcount: *const Count, sendt
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_ialltoallv" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtype: *const Fint,
+choice! { "ialltoallv" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtype: *const Fint,
     recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtype: *const Fint, comm: *const Fint, request:
     *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ialltoallv") };
@@ -548,9 +552,9 @@ choice! { "mpi_ialltoallv" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: 
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_ialltoallv_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtype: *const
-    Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtype: *const Fint, comm: *const Fint,
-    request: *mut Fint) [] {
+choice_large! { "ialltoallv_c" "ialltoallv" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtype:
+    *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtype: *const Fint, comm: *const
+    Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ialltoallv_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ialltoallv_c") };
     let mut c_request = handle(*request);
@@ -559,7 +563,7 @@ choice_f08! { "mpi_ialltoallv_c" (sendbuf: Buffer, sendcounts: *const Count, sdi
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_ialltoallw" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const Fint,
+choice! { "ialltoallw" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const Fint,
     recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const Fint, comm: *const Fint,
     request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ialltoallw") };
@@ -573,9 +577,9 @@ choice! { "mpi_ialltoallw" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: 
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_ialltoallw_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtypes: *const
-    Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtypes: *const Fint, comm: *const Fint,
-    request: *mut Fint) [] {
+choice_large! { "ialltoallw_c" "ialltoallw" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtypes:
+    *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtypes: *const Fint, comm: *const
+    Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ialltoallw_c") };
     let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf, handle(*comm), true, count::processes));
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ialltoallw_c") };
@@ -587,14 +591,14 @@ choice_f08! { "mpi_ialltoallw_c" (sendbuf: Buffer, sendcounts: *const Count, sdi
     if code == 0 { *request = number(c_request); }
     code
 } }
-plain! { "mpi_ibarrier" (comm: *const Fint, request: *mut Fint) [] {
+plain! { "ibarrier" (comm: *const Fint, request: *mut Fint) [] {
     let mut c_request = handle(*request);
     let code = c::MPI_Ibarrier(handle(*comm), &mut c_request);
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_ibcast" (buffer: Buffer, count: *const c_int, datatype: *const Fint, root: *const c_int, comm: *const
-    Fint, request: *mut Fint) [] {
+choice! { "ibcast" (buffer: Buffer, count: *const c_int, datatype: *const Fint, root: *const c_int, comm: *const Fint,
+    request: *mut Fint) [] {
     let buffer = choice::described(buffer, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Ibcast(buffer.address, buffer.count, buffer.datatype, *root, handle(*comm), &mut c_request);
@@ -602,8 +606,8 @@ choice! { "mpi_ibcast" (buffer: Buffer, count: *const c_int, datatype: *const Fi
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_ibcast_c" (buffer: Buffer, count: *const Count, datatype: *const Fint, root: *const c_int, comm:
-    *const Fint, request: *mut Fint) [] {
+choice_large! { "ibcast_c" "ibcast" (buffer: Buffer, count: *const Count, datatype: *const Fint, root: *const c_int,
+    comm: *const Fint, request: *mut Fint) [] {
     let buffer = choice::described(buffer, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Ibcast_c(buffer.address, buffer.count, buffer.datatype, *root, handle(*comm), &mut c_request);
@@ -611,7 +615,7 @@ choice_f08! { "mpi_ibcast_c" (buffer: Buffer, count: *const Count, datatype: *co
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_iexscan" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint,
+choice! { "iexscan" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint,
     comm: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Iexscan") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Iexscan") };
@@ -620,8 +624,8 @@ choice! { "mpi_iexscan" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, 
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_iexscan_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op: *const
-    Fint, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "iexscan_c" "iexscan" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op:
+    *const Fint, comm: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Iexscan_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Iexscan_c") };
     let mut c_request = handle(*request);
@@ -630,8 +634,8 @@ choice_f08! { "mpi_iexscan_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const C
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_igather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
-    *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut Fint) [] {
+choice! { "igather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount: *const
+    c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let mut c_request = handle(*request);
@@ -642,7 +646,7 @@ choice! { "mpi_igather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *co
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_igather_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+choice_large! { "igather_c" "igather" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
     recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
@@ -654,7 +658,7 @@ choice_f08! { "mpi_igather_c" (sendbuf: Buffer, sendcount: *const Count, sendtyp
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_igatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcounts:
+choice! { "igatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcounts:
     *const c_int, displs: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut
     Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
@@ -666,8 +670,8 @@ choice! { "mpi_igatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *c
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_igatherv_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
-    recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, root: *const c_int, comm: *const Fint,
+choice_large! { "igatherv_c" "igatherv" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
+    Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, root: *const c_int, comm: *const Fint,
     request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Igatherv_c") };
@@ -678,7 +682,7 @@ choice_f08! { "mpi_igatherv_c" (sendbuf: Buffer, sendcount: *const Count, sendty
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_ineighbor_allgather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+choice! { "ineighbor_allgather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
     recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
@@ -690,8 +694,9 @@ choice! { "mpi_ineighbor_allgather" (sendbuf: Buffer, sendcount: *const c_int, s
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_ineighbor_allgather_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
-    Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "ineighbor_allgather_c" "ineighbor_allgather" (sendbuf: Buffer, sendcount: *const Count, sendtype:
+    *const Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, request: *mut Fint)
+    [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let mut c_request = handle(*request);
@@ -702,7 +707,7 @@ choice_f08! { "mpi_ineighbor_allgather_c" (sendbuf: Buffer, sendcount: *const Co
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_ineighbor_allgatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+choice! { "ineighbor_allgatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
     recvcounts: *const c_int, displs: *const c_int, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ineighbor_allgatherv") };
@@ -713,9 +718,9 @@ choice! { "mpi_ineighbor_allgatherv" (sendbuf: Buffer, sendcount: *const c_int, 
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_ineighbor_allgatherv_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
-    Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const Fint, request: *mut Fint)
-    [] {
+choice_large! { "ineighbor_allgatherv_c" "ineighbor_allgatherv" (sendbuf: Buffer, sendcount: *const Count, sendtype:
+    *const Fint, recvbuf: Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const
+    Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ineighbor_allgatherv_c") };
     let mut c_request = handle(*request);
@@ -725,7 +730,7 @@ choice_f08! { "mpi_ineighbor_allgatherv_c" (sendbuf: Buffer, sendcount: *const C
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_ineighbor_alltoall" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+choice! { "ineighbor_alltoall" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
     recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
@@ -737,8 +742,8 @@ choice! { "mpi_ineighbor_alltoall" (sendbuf: Buffer, sendcount: *const c_int, se
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_ineighbor_alltoall_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
-    Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "ineighbor_alltoall_c" "ineighbor_alltoall" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const
+    Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let mut c_request = handle(*request);
@@ -749,7 +754,7 @@ choice_f08! { "mpi_ineighbor_alltoall_c" (sendbuf: Buffer, sendcount: *const Cou
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_ineighbor_alltoallv" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtype: *const
+choice! { "ineighbor_alltoallv" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtype: *const
     Fint, recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtype: *const Fint, comm: *const Fint,
     request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ineighbor_alltoallv") };
@@ -760,9 +765,9 @@ choice! { "mpi_ineighbor_alltoallv" (sendbuf: Buffer, sendcounts: *const c_int, 
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_ineighbor_alltoallv_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtype:
-    *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtype: *const Fint, comm: *const
-    Fint, request: *mut Fint) [] {
+choice_large! { "ineighbor_alltoallv_c" "ineighbor_alltoallv" (sendbuf: Buffer, sendcounts: *const Count, sdispls:
+    *const Aint, sendtype: *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtype:
+    *const Fint, comm: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ineighbor_alltoallv_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ineighbor_alltoallv_c") };
     let mut c_request = handle(*request);
@@ -771,7 +776,7 @@ choice_f08! { "mpi_ineighbor_alltoallv_c" (sendbuf: Buffer, sendcounts: *const C
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_ineighbor_alltoallw" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const Aint, sendtypes: *const
+choice! { "ineighbor_alltoallw" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const Aint, sendtypes: *const
     Fint, recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const Aint, recvtypes: *const Fint, comm: *const Fint,
     request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ineighbor_alltoallw") };
@@ -785,9 +790,9 @@ choice! { "mpi_ineighbor_alltoallw" (sendbuf: Buffer, sendcounts: *const c_int, 
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_ineighbor_alltoallw_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtypes:
-    *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtypes: *const Fint, comm: *const
-    Fint, request: *mut Fint) [] {
+choice_large! { "ineighbor_alltoallw_c" "ineighbor_alltoallw" (sendbuf: Buffer, sendcounts: *const Count, sdispls:
+    *const Aint, sendtypes: *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtypes:
+    *const Fint, comm: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ineighbor_alltoallw_c") };
     let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf, handle(*comm), true, count::neighbors));
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ineighbor_alltoallw_c") };
@@ -799,7 +804,7 @@ choice_f08! { "mpi_ineighbor_alltoallw_c" (sendbuf: Buffer, sendcounts: *const C
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_ireduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint,
+choice! { "ireduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint,
     root: *const c_int, comm: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ireduce") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ireduce") };
@@ -809,8 +814,8 @@ choice! { "mpi_ireduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, 
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_ireduce_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op: *const
-    Fint, root: *const c_int, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "ireduce_c" "ireduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op:
+    *const Fint, root: *const c_int, comm: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ireduce_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ireduce_c") };
     let mut c_request = handle(*request);
@@ -819,7 +824,7 @@ choice_f08! { "mpi_ireduce_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const C
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_ireduce_scatter" (sendbuf: Buffer, recvbuf: Buffer, recvcounts: *const c_int, datatype: *const Fint, op:
+choice! { "ireduce_scatter" (sendbuf: Buffer, recvbuf: Buffer, recvcounts: *const c_int, datatype: *const Fint, op:
     *const Fint, comm: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ireduce_scatter") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ireduce_scatter") };
@@ -829,8 +834,8 @@ choice! { "mpi_ireduce_scatter" (sendbuf: Buffer, recvbuf: Buffer, recvcounts: *
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_ireduce_scatter_block" (sendbuf: Buffer, recvbuf: Buffer, recvcount: *const c_int, datatype: *const Fint,
-    op: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+choice! { "ireduce_scatter_block" (sendbuf: Buffer, recvbuf: Buffer, recvcount: *const c_int, datatype: *const Fint, op:
+    *const Fint, comm: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ireduce_scatter_block") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ireduce_scatter_block") };
     let mut c_request = handle(*request);
@@ -839,8 +844,8 @@ choice! { "mpi_ireduce_scatter_block" (sendbuf: Buffer, recvbuf: Buffer, recvcou
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_ireduce_scatter_block_c" (sendbuf: Buffer, recvbuf: Buffer, recvcount: *const Count, datatype: *const
-    Fint, op: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "ireduce_scatter_block_c" "ireduce_scatter_block" (sendbuf: Buffer, recvbuf: Buffer, recvcount: *const
+    Count, datatype: *const Fint, op: *const Fint, comm: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ireduce_scatter_block_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ireduce_scatter_block_c") };
     let mut c_request = handle(*request);
@@ -849,8 +854,8 @@ choice_f08! { "mpi_ireduce_scatter_block_c" (sendbuf: Buffer, recvbuf: Buffer, r
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_ireduce_scatter_c" (sendbuf: Buffer, recvbuf: Buffer, recvcounts: *const Count, datatype: *const
-    Fint, op: *const Fint, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "ireduce_scatter_c" "ireduce_scatter" (sendbuf: Buffer, recvbuf: Buffer, recvcounts: *const Count,
+    datatype: *const Fint, op: *const Fint, comm: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ireduce_scatter_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ireduce_scatter_c") };
     let mut c_request = handle(*request);
@@ -859,8 +864,8 @@ choice_f08! { "mpi_ireduce_scatter_c" (sendbuf: Buffer, recvbuf: Buffer, recvcou
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_iscan" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint,
-    comm: *const Fint, request: *mut Fint) [] {
+choice! { "iscan" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint, comm:
+    *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Iscan") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Iscan") };
     let mut c_request = handle(*request);
@@ -868,8 +873,8 @@ choice! { "mpi_iscan" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, da
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_iscan_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op: *const
-    Fint, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "iscan_c" "iscan" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op:
+    *const Fint, comm: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Iscan_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Iscan_c") };
     let mut c_request = handle(*request);
@@ -877,7 +882,7 @@ choice_f08! { "mpi_iscan_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Cou
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_iscatter" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
+choice! { "iscatter" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
     *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
@@ -889,8 +894,9 @@ choice! { "mpi_iscatter" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *c
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_iscatter_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
-    recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "iscatter_c" "iscatter" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
+    Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut Fint)
+    [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let mut c_request = handle(*request);
@@ -901,9 +907,9 @@ choice_f08! { "mpi_iscatter_c" (sendbuf: Buffer, sendcount: *const Count, sendty
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_iscatterv" (sendbuf: Buffer, sendcounts: *const c_int, displs: *const c_int, sendtype: *const Fint,
-    recvbuf: Buffer, recvcount: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request:
-    *mut Fint) [] {
+choice! { "iscatterv" (sendbuf: Buffer, sendcounts: *const c_int, displs: *const c_int, sendtype: *const Fint, recvbuf:
+    Buffer, recvcount: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut Fint)
+    [] {
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Iscatterv") };
     let mut c_request = handle(*request);
@@ -913,9 +919,9 @@ choice! { "mpi_iscatterv" (sendbuf: Buffer, sendcounts: *const c_int, displs: *c
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_iscatterv_c" (sendbuf: Buffer, sendcounts: *const Count, displs: *const Aint, sendtype: *const Fint,
-    recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request:
-    *mut Fint) [] {
+choice_large! { "iscatterv_c" "iscatterv" (sendbuf: Buffer, sendcounts: *const Count, displs: *const Aint, sendtype:
+    *const Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint,
+    request: *mut Fint) [] {
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Iscatterv_c") };
     let mut c_request = handle(*request);
@@ -925,7 +931,7 @@ choice_f08! { "mpi_iscatterv_c" (sendbuf: Buffer, sendcounts: *const Count, disp
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_neighbor_allgather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+choice! { "neighbor_allgather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
     recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
@@ -935,8 +941,8 @@ choice! { "mpi_neighbor_allgather" (sendbuf: Buffer, sendcount: *const c_int, se
     recvbuf.free();
     code
 } }
-choice_f08! { "mpi_neighbor_allgather_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
-    Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint) [] {
+choice_large! { "neighbor_allgather_c" "neighbor_allgather" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const
+    Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let code = c::MPI_Neighbor_allgather_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
@@ -945,8 +951,8 @@ choice_f08! { "mpi_neighbor_allgather_c" (sendbuf: Buffer, sendcount: *const Cou
     recvbuf.free();
     code
 } }
-choice! { "mpi_neighbor_allgather_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf:
-    Buffer, recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice! { "neighbor_allgather_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let mut c_request = handle(*request);
@@ -957,8 +963,9 @@ choice! { "mpi_neighbor_allgather_init" (sendbuf: Buffer, sendcount: *const c_in
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_neighbor_allgather_init_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
-    Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice_large! { "neighbor_allgather_init_c" "neighbor_allgather_init" (sendbuf: Buffer, sendcount: *const Count,
+    sendtype: *const Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, info:
+    *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let mut c_request = handle(*request);
@@ -969,7 +976,7 @@ choice_f08! { "mpi_neighbor_allgather_init_c" (sendbuf: Buffer, sendcount: *cons
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_neighbor_allgatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+choice! { "neighbor_allgatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
     recvcounts: *const c_int, displs: *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::Copied::of(recvbuf);
@@ -979,8 +986,9 @@ choice! { "mpi_neighbor_allgatherv" (sendbuf: Buffer, sendcount: *const c_int, s
     recvbuf.finish(true);
     code
 } }
-choice_f08! { "mpi_neighbor_allgatherv_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
-    Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const Fint) [] {
+choice_large! { "neighbor_allgatherv_c" "neighbor_allgatherv" (sendbuf: Buffer, sendcount: *const Count, sendtype:
+    *const Fint, recvbuf: Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const
+    Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Neighbor_allgatherv_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address(),
@@ -989,8 +997,8 @@ choice_f08! { "mpi_neighbor_allgatherv_c" (sendbuf: Buffer, sendcount: *const Co
     recvbuf.finish(true);
     code
 } }
-choice! { "mpi_neighbor_allgatherv_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf:
-    Buffer, recvcounts: *const c_int, displs: *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint,
+choice! { "neighbor_allgatherv_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+    recvcounts: *const c_int, displs: *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint,
     request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Neighbor_allgatherv_init") };
@@ -1001,9 +1009,9 @@ choice! { "mpi_neighbor_allgatherv_init" (sendbuf: Buffer, sendcount: *const c_i
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_neighbor_allgatherv_init_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint,
-    recvbuf: Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const Fint, info:
-    *const Fint, request: *mut Fint) [] {
+choice_large! { "neighbor_allgatherv_init_c" "neighbor_allgatherv_init" (sendbuf: Buffer, sendcount: *const Count,
+    sendtype: *const Fint, recvbuf: Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm:
+    *const Fint, info: *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Neighbor_allgatherv_init_c") };
     let mut c_request = handle(*request);
@@ -1013,7 +1021,7 @@ choice_f08! { "mpi_neighbor_allgatherv_init_c" (sendbuf: Buffer, sendcount: *con
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_neighbor_alltoall" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+choice! { "neighbor_alltoall" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
     recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
@@ -1023,8 +1031,8 @@ choice! { "mpi_neighbor_alltoall" (sendbuf: Buffer, sendcount: *const c_int, sen
     recvbuf.free();
     code
 } }
-choice_f08! { "mpi_neighbor_alltoall_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
-    Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint) [] {
+choice_large! { "neighbor_alltoall_c" "neighbor_alltoall" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const
+    Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let code = c::MPI_Neighbor_alltoall_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
@@ -1033,8 +1041,8 @@ choice_f08! { "mpi_neighbor_alltoall_c" (sendbuf: Buffer, sendcount: *const Coun
     recvbuf.free();
     code
 } }
-choice! { "mpi_neighbor_alltoall_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf:
-    Buffer, recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice! { "neighbor_alltoall_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
+    recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let mut c_request = handle(*request);
@@ -1045,8 +1053,9 @@ choice! { "mpi_neighbor_alltoall_init" (sendbuf: Buffer, sendcount: *const c_int
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_neighbor_alltoall_init_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
-    Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice_large! { "neighbor_alltoall_init_c" "neighbor_alltoall_init" (sendbuf: Buffer, sendcount: *const Count, sendtype:
+    *const Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, info: *const Fint,
+    request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let mut c_request = handle(*request);
@@ -1057,8 +1066,8 @@ choice_f08! { "mpi_neighbor_alltoall_init_c" (sendbuf: Buffer, sendcount: *const
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_neighbor_alltoallv" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtype: *const
-    Fint, recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
+choice! { "neighbor_alltoallv" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtype: *const Fint,
+    recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::Copied::of(sendbuf);
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Neighbor_alltoallv(sendbuf.address(), sendcounts, sdispls, handle(*sendtype), recvbuf.address(),
@@ -1067,9 +1076,9 @@ choice! { "mpi_neighbor_alltoallv" (sendbuf: Buffer, sendcounts: *const c_int, s
     recvbuf.finish(true);
     code
 } }
-choice_f08! { "mpi_neighbor_alltoallv_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtype:
-    *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtype: *const Fint, comm: *const
-    Fint) [] {
+choice_large! { "neighbor_alltoallv_c" "neighbor_alltoallv" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const
+    Aint, sendtype: *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtype: *const Fint,
+    comm: *const Fint) [] {
     let sendbuf = choice::Copied::of(sendbuf);
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Neighbor_alltoallv_c(sendbuf.address(), sendcounts, sdispls, handle(*sendtype), recvbuf.address(),
@@ -1078,9 +1087,9 @@ choice_f08! { "mpi_neighbor_alltoallv_c" (sendbuf: Buffer, sendcounts: *const Co
     recvbuf.finish(true);
     code
 } }
-choice! { "mpi_neighbor_alltoallv_init" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtype:
-    *const Fint, recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtype: *const Fint, comm: *const
-    Fint, info: *const Fint, request: *mut Fint) [] {
+choice! { "neighbor_alltoallv_init" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const c_int, sendtype: *const
+    Fint, recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const c_int, recvtype: *const Fint, comm: *const Fint,
+    info: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Neighbor_alltoallv_init") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Neighbor_alltoallv_init") };
     let mut c_request = handle(*request);
@@ -1089,9 +1098,9 @@ choice! { "mpi_neighbor_alltoallv_init" (sendbuf: Buffer, sendcounts: *const c_i
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_neighbor_alltoallv_init_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint,
-    sendtype: *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtype: *const Fint, comm:
-    *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice_large! { "neighbor_alltoallv_init_c" "neighbor_alltoallv_init" (sendbuf: Buffer, sendcounts: *const Count,
+    sdispls: *const Aint, sendtype: *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint,
+    recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Neighbor_alltoallv_init_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Neighbor_alltoallv_init_c") };
     let mut c_request = handle(*request);
@@ -1100,8 +1109,8 @@ choice_f08! { "mpi_neighbor_alltoallv_init_c" (sendbuf: Buffer, sendcounts: *con
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_neighbor_alltoallw" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const Aint, sendtypes: *const
-    Fint, recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const Aint, recvtypes: *const Fint, comm: *const Fint) [] {
+choice! { "neighbor_alltoallw" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const Aint, sendtypes: *const Fint,
+    recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const Aint, recvtypes: *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::Copied::of(sendbuf);
     let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf.address(), handle(*comm), true,
         count::neighbors));
@@ -1114,9 +1123,9 @@ choice! { "mpi_neighbor_alltoallw" (sendbuf: Buffer, sendcounts: *const c_int, s
     recvbuf.finish(true);
     code
 } }
-choice_f08! { "mpi_neighbor_alltoallw_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint, sendtypes:
-    *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtypes: *const Fint, comm: *const
-    Fint) [] {
+choice_large! { "neighbor_alltoallw_c" "neighbor_alltoallw" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const
+    Aint, sendtypes: *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtypes: *const
+    Fint, comm: *const Fint) [] {
     let sendbuf = choice::Copied::of(sendbuf);
     let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf.address(), handle(*comm), true,
         count::neighbors));
@@ -1129,9 +1138,9 @@ choice_f08! { "mpi_neighbor_alltoallw_c" (sendbuf: Buffer, sendcounts: *const Co
     recvbuf.finish(true);
     code
 } }
-choice! { "mpi_neighbor_alltoallw_init" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const Aint, sendtypes:
-    *const Fint, recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const Aint, recvtypes: *const Fint, comm: *const
-    Fint, info: *const Fint, request: *mut Fint) [] {
+choice! { "neighbor_alltoallw_init" (sendbuf: Buffer, sendcounts: *const c_int, sdispls: *const Aint, sendtypes: *const
+    Fint, recvbuf: Buffer, recvcounts: *const c_int, rdispls: *const Aint, recvtypes: *const Fint, comm: *const Fint,
+    info: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Neighbor_alltoallw_init") };
     let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf, handle(*comm), true, count::neighbors));
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Neighbor_alltoallw_init") };
@@ -1143,9 +1152,9 @@ choice! { "mpi_neighbor_alltoallw_init" (sendbuf: Buffer, sendcounts: *const c_i
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_neighbor_alltoallw_init_c" (sendbuf: Buffer, sendcounts: *const Count, sdispls: *const Aint,
-    sendtypes: *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint, recvtypes: *const Fint,
-    comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice_large! { "neighbor_alltoallw_init_c" "neighbor_alltoallw_init" (sendbuf: Buffer, sendcounts: *const Count,
+    sdispls: *const Aint, sendtypes: *const Fint, recvbuf: Buffer, recvcounts: *const Count, rdispls: *const Aint,
+    recvtypes: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Neighbor_alltoallw_init_c") };
     let sendtypes = Handles::of(sendtypes, || choice::types_of(sendbuf, handle(*comm), true, count::neighbors));
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Neighbor_alltoallw_init_c") };
@@ -1157,32 +1166,32 @@ choice_f08! { "mpi_neighbor_alltoallw_init_c" (sendbuf: Buffer, sendcounts: *con
     if code == 0 { *request = number(c_request); }
     code
 } }
-plain! { "mpi_op_commutative" (op: *const Fint, commute: *mut Logical) [] {
+plain! { "op_commutative" (op: *const Fint, commute: *mut Logical) [] {
     let mut c_commute: c_int = 0;
     let code = c::MPI_Op_commutative(handle(*op), &mut c_commute);
     if code == 0 { *commute = logical(c_commute); }
     code
 } }
-plain! { "mpi_op_create" (user_fn: Function, commute: *const Logical, op: *mut Fint) [] {
+plain! { "op_create" (user_fn: Function, commute: *const Logical, op: *mut Fint) [] {
     let mut c_op = handle(*op);
     let code = c::MPI_Op_create(user_fn, truth(*commute), &mut c_op);
     if code == 0 { *op = number(c_op); }
     code
 } }
-plain_f08! { "mpi_op_create_c" (user_fn: Function, commute: *const Logical, op: *mut Fint) [] {
+plain_large! { "op_create_c" "op_create" (user_fn: Function, commute: *const Logical, op: *mut Fint) [] {
     let mut c_op = handle(*op);
     let code = c::MPI_Op_create_c(user_fn, truth(*commute), &mut c_op);
     if code == 0 { *op = number(c_op); }
     code
 } }
-plain! { "mpi_op_free" (op: *mut Fint) [] {
+plain! { "op_free" (op: *mut Fint) [] {
     let mut c_op = handle(*op);
     let code = c::MPI_Op_free(&mut c_op);
     if code == 0 { *op = number(c_op); }
     code
 } }
-choice! { "mpi_reduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint,
-    root: *const c_int, comm: *const Fint) [] {
+choice! { "reduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint, root:
+    *const c_int, comm: *const Fint) [] {
     let sendbuf = choice::Copied::of(sendbuf);
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Reduce(sendbuf.address(), recvbuf.address(), *count, handle(*datatype), handle(*op), *root,
@@ -1191,8 +1200,8 @@ choice! { "mpi_reduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, d
     recvbuf.finish(true);
     code
 } }
-choice_f08! { "mpi_reduce_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op: *const
-    Fint, root: *const c_int, comm: *const Fint) [] {
+choice_large! { "reduce_c" "reduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op:
+    *const Fint, root: *const c_int, comm: *const Fint) [] {
     let sendbuf = choice::Copied::of(sendbuf);
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Reduce_c(sendbuf.address(), recvbuf.address(), *count, handle(*datatype), handle(*op), *root,
@@ -1201,8 +1210,8 @@ choice_f08! { "mpi_reduce_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Co
     recvbuf.finish(true);
     code
 } }
-choice! { "mpi_reduce_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const
-    Fint, root: *const c_int, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice! { "reduce_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint,
+    root: *const c_int, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Reduce_init") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Reduce_init") };
     let mut c_request = handle(*request);
@@ -1211,8 +1220,8 @@ choice! { "mpi_reduce_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_i
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_reduce_init_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op:
-    *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice_large! { "reduce_init_c" "reduce_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const
+    Fint, op: *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Reduce_init_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Reduce_init_c") };
     let mut c_request = handle(*request);
@@ -1221,8 +1230,8 @@ choice_f08! { "mpi_reduce_init_c" (sendbuf: Buffer, recvbuf: Buffer, count: *con
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_reduce_local" (inbuf: Buffer, inoutbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const
-    Fint) [] {
+choice! { "reduce_local" (inbuf: Buffer, inoutbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint)
+    [] {
     let inbuf = choice::Copied::of(inbuf);
     let inoutbuf = choice::Copied::of(inoutbuf);
     let code = c::MPI_Reduce_local(inbuf.address(), inoutbuf.address(), *count, handle(*datatype), handle(*op));
@@ -1230,8 +1239,8 @@ choice! { "mpi_reduce_local" (inbuf: Buffer, inoutbuf: Buffer, count: *const c_i
     inoutbuf.finish(true);
     code
 } }
-choice_f08! { "mpi_reduce_local_c" (inbuf: Buffer, inoutbuf: Buffer, count: *const Count, datatype: *const Fint, op:
-    *const Fint) [] {
+choice_large! { "reduce_local_c" "reduce_local" (inbuf: Buffer, inoutbuf: Buffer, count: *const Count, datatype: *const
+    Fint, op: *const Fint) [] {
     let inbuf = choice::Copied::of(inbuf);
     let inoutbuf = choice::Copied::of(inoutbuf);
     let code = c::MPI_Reduce_local_c(inbuf.address(), inoutbuf.address(), *count, handle(*datatype), handle(*op));
@@ -1239,7 +1248,7 @@ choice_f08! { "mpi_reduce_local_c" (inbuf: Buffer, inoutbuf: Buffer, count: *con
     inoutbuf.finish(true);
     code
 } }
-choice! { "mpi_reduce_scatter" (sendbuf: Buffer, recvbuf: Buffer, recvcounts: *const c_int, datatype: *const Fint, op:
+choice! { "reduce_scatter" (sendbuf: Buffer, recvbuf: Buffer, recvcounts: *const c_int, datatype: *const Fint, op:
     *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::Copied::of(sendbuf);
     let recvbuf = choice::Copied::of(recvbuf);
@@ -1249,8 +1258,8 @@ choice! { "mpi_reduce_scatter" (sendbuf: Buffer, recvbuf: Buffer, recvcounts: *c
     recvbuf.finish(true);
     code
 } }
-choice! { "mpi_reduce_scatter_block" (sendbuf: Buffer, recvbuf: Buffer, recvcount: *const c_int, datatype: *const Fint,
-    op: *const Fint, comm: *const Fint) [] {
+choice! { "reduce_scatter_block" (sendbuf: Buffer, recvbuf: Buffer, recvcount: *const c_int, datatype: *const Fint, op:
+    *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::Copied::of(sendbuf);
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Reduce_scatter_block(sendbuf.address(), recvbuf.address(), *recvcount, handle(*datatype),
@@ -1259,8 +1268,8 @@ choice! { "mpi_reduce_scatter_block" (sendbuf: Buffer, recvbuf: Buffer, recvcoun
     recvbuf.finish(true);
     code
 } }
-choice_f08! { "mpi_reduce_scatter_block_c" (sendbuf: Buffer, recvbuf: Buffer, recvcount: *const Count, datatype: *const
-    Fint, op: *const Fint, comm: *const Fint) [] {
+choice_large! { "reduce_scatter_block_c" "reduce_scatter_block" (sendbuf: Buffer, recvbuf: Buffer, recvcount: *const
+    Count, datatype: *const Fint, op: *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::Copied::of(sendbuf);
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Reduce_scatter_block_c(sendbuf.address(), recvbuf.address(), *recvcount, handle(*datatype),
@@ -1269,8 +1278,8 @@ choice_f08! { "mpi_reduce_scatter_block_c" (sendbuf: Buffer, recvbuf: Buffer, re
     recvbuf.finish(true);
     code
 } }
-choice! { "mpi_reduce_scatter_block_init" (sendbuf: Buffer, recvbuf: Buffer, recvcount: *const c_int, datatype: *const
-    Fint, op: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice! { "reduce_scatter_block_init" (sendbuf: Buffer, recvbuf: Buffer, recvcount: *const c_int, datatype: *const Fint,
+    op: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Reduce_scatter_block_init") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Reduce_scatter_block_init") };
     let mut c_request = handle(*request);
@@ -1279,8 +1288,8 @@ choice! { "mpi_reduce_scatter_block_init" (sendbuf: Buffer, recvbuf: Buffer, rec
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_reduce_scatter_block_init_c" (sendbuf: Buffer, recvbuf: Buffer, recvcount: *const Count, datatype:
-    *const Fint, op: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice_large! { "reduce_scatter_block_init_c" "reduce_scatter_block_init" (sendbuf: Buffer, recvbuf: Buffer, recvcount:
+    *const Count, datatype: *const Fint, op: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Reduce_scatter_block_init_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Reduce_scatter_block_init_c") };
     let mut c_request = handle(*request);
@@ -1289,8 +1298,8 @@ choice_f08! { "mpi_reduce_scatter_block_init_c" (sendbuf: Buffer, recvbuf: Buffe
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_reduce_scatter_c" (sendbuf: Buffer, recvbuf: Buffer, recvcounts: *const Count, datatype: *const Fint,
-    op: *const Fint, comm: *const Fint) [] {
+choice_large! { "reduce_scatter_c" "reduce_scatter" (sendbuf: Buffer, recvbuf: Buffer, recvcounts: *const Count,
+    datatype: *const Fint, op: *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::Copied::of(sendbuf);
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Reduce_scatter_c(sendbuf.address(), recvbuf.address(), recvcounts, handle(*datatype), handle(*op),
@@ -1299,8 +1308,8 @@ choice_f08! { "mpi_reduce_scatter_c" (sendbuf: Buffer, recvbuf: Buffer, recvcoun
     recvbuf.finish(true);
     code
 } }
-choice! { "mpi_reduce_scatter_init" (sendbuf: Buffer, recvbuf: Buffer, recvcounts: *const c_int, datatype: *const Fint,
-    op: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice! { "reduce_scatter_init" (sendbuf: Buffer, recvbuf: Buffer, recvcounts: *const c_int, datatype: *const Fint, op:
+    *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Reduce_scatter_init") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Reduce_scatter_init") };
     let mut c_request = handle(*request);
@@ -1309,8 +1318,8 @@ choice! { "mpi_reduce_scatter_init" (sendbuf: Buffer, recvbuf: Buffer, recvcount
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_reduce_scatter_init_c" (sendbuf: Buffer, recvbuf: Buffer, recvcounts: *const Count, datatype: *const
-    Fint, op: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice_large! { "reduce_scatter_init_c" "reduce_scatter_init" (sendbuf: Buffer, recvbuf: Buffer, recvcounts: *const
+    Count, datatype: *const Fint, op: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Reduce_scatter_init_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Reduce_scatter_init_c") };
     let mut c_request = handle(*request);
@@ -1319,8 +1328,8 @@ choice_f08! { "mpi_reduce_scatter_init_c" (sendbuf: Buffer, recvbuf: Buffer, rec
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_scan" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint,
-    comm: *const Fint) [] {
+choice! { "scan" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint, comm:
+    *const Fint) [] {
     let sendbuf = choice::Copied::of(sendbuf);
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Scan(sendbuf.address(), recvbuf.address(), *count, handle(*datatype), handle(*op), handle(*comm));
@@ -1328,8 +1337,8 @@ choice! { "mpi_scan" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, dat
     recvbuf.finish(true);
     code
 } }
-choice_f08! { "mpi_scan_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op: *const
-    Fint, comm: *const Fint) [] {
+choice_large! { "scan_c" "scan" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op:
+    *const Fint, comm: *const Fint) [] {
     let sendbuf = choice::Copied::of(sendbuf);
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Scan_c(sendbuf.address(), recvbuf.address(), *count, handle(*datatype), handle(*op),
@@ -1338,8 +1347,8 @@ choice_f08! { "mpi_scan_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Coun
     recvbuf.finish(true);
     code
 } }
-choice! { "mpi_scan_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const
-    Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice! { "scan_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint,
+    comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Scan_init") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Scan_init") };
     let mut c_request = handle(*request);
@@ -1348,8 +1357,8 @@ choice! { "mpi_scan_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_scan_init_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op:
-    *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice_large! { "scan_init_c" "scan_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint,
+    op: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Scan_init_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Scan_init_c") };
     let mut c_request = handle(*request);
@@ -1358,8 +1367,8 @@ choice_f08! { "mpi_scan_init_c" (sendbuf: Buffer, recvbuf: Buffer, count: *const
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_scatter" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
-    *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
+choice! { "scatter" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount: *const
+    c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let code = c::MPI_Scatter(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
@@ -1368,7 +1377,7 @@ choice! { "mpi_scatter" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *co
     recvbuf.free();
     code
 } }
-choice_f08! { "mpi_scatter_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
+choice_large! { "scatter_c" "scatter" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
     recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
@@ -1378,9 +1387,9 @@ choice_f08! { "mpi_scatter_c" (sendbuf: Buffer, sendcount: *const Count, sendtyp
     recvbuf.free();
     code
 } }
-choice! { "mpi_scatter_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
-    recvcount: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint, request:
-    *mut Fint) [] {
+choice! { "scatter_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
+    *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint, request: *mut Fint)
+    [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let mut c_request = handle(*request);
@@ -1391,9 +1400,9 @@ choice! { "mpi_scatter_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_scatter_init_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
-    recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint, request:
-    *mut Fint) [] {
+choice_large! { "scatter_init_c" "scatter_init" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint,
+    recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const
+    Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let mut c_request = handle(*request);
@@ -1404,8 +1413,8 @@ choice_f08! { "mpi_scatter_init_c" (sendbuf: Buffer, sendcount: *const Count, se
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_scatterv" (sendbuf: Buffer, sendcounts: *const c_int, displs: *const c_int, sendtype: *const Fint,
-    recvbuf: Buffer, recvcount: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
+choice! { "scatterv" (sendbuf: Buffer, sendcounts: *const c_int, displs: *const c_int, sendtype: *const Fint, recvbuf:
+    Buffer, recvcount: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let sendbuf = choice::Copied::of(sendbuf);
     let code = c::MPI_Scatterv(sendbuf.address(), sendcounts, displs, handle(*sendtype), recvbuf.address, recvbuf.count,
@@ -1414,8 +1423,9 @@ choice! { "mpi_scatterv" (sendbuf: Buffer, sendcounts: *const c_int, displs: *co
     sendbuf.finish(false);
     code
 } }
-choice_f08! { "mpi_scatterv_c" (sendbuf: Buffer, sendcounts: *const Count, displs: *const Aint, sendtype: *const Fint,
-    recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
+choice_large! { "scatterv_c" "scatterv" (sendbuf: Buffer, sendcounts: *const Count, displs: *const Aint, sendtype:
+    *const Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint)
+    [] {
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let sendbuf = choice::Copied::of(sendbuf);
     let code = c::MPI_Scatterv_c(sendbuf.address(), sendcounts, displs, handle(*sendtype), recvbuf.address,
@@ -1424,7 +1434,7 @@ choice_f08! { "mpi_scatterv_c" (sendbuf: Buffer, sendcounts: *const Count, displ
     sendbuf.finish(false);
     code
 } }
-choice! { "mpi_scatterv_init" (sendbuf: Buffer, sendcounts: *const c_int, displs: *const c_int, sendtype: *const Fint,
+choice! { "scatterv_init" (sendbuf: Buffer, sendcounts: *const c_int, displs: *const c_int, sendtype: *const Fint,
     recvbuf: Buffer, recvcount: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const
     Fint, request: *mut Fint) [] {
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
@@ -1436,9 +1446,9 @@ choice! { "mpi_scatterv_init" (sendbuf: Buffer, sendcounts: *const c_int, displs
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_scatterv_init_c" (sendbuf: Buffer, sendcounts: *const Count, displs: *const Aint, sendtype: *const
-    Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info:
-    *const Fint, request: *mut Fint) [] {
+choice_large! { "scatterv_init_c" "scatterv_init" (sendbuf: Buffer, sendcounts: *const Count, displs: *const Aint,
+    sendtype: *const Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm:
+    *const Fint, info: *const Fint, request: *mut Fint) [] {
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Scatterv_init_c") };
     let mut c_request = handle(*request);

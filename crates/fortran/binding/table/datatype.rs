@@ -4,11 +4,11 @@
 
 use crate::binding::prelude::*;
 
-choice! { "mpi_get_address" (location: Buffer, address: *mut Aint) [] {
+choice! { "get_address" (location: Buffer, address: *mut Aint) [] {
     c::MPI_Get_address(location.address(), address)
 } }
-choice! { "mpi_pack" (inbuf: Buffer, incount: *const c_int, datatype: *const Fint, outbuf: Buffer, outsize: *const
-    c_int, position: *mut c_int, comm: *const Fint) [] {
+choice! { "pack" (inbuf: Buffer, incount: *const c_int, datatype: *const Fint, outbuf: Buffer, outsize: *const c_int,
+    position: *mut c_int, comm: *const Fint) [] {
     let inbuf = choice::described(inbuf, *incount, handle(*datatype));
     let outbuf = choice::Copied::of(outbuf);
     let code = c::MPI_Pack(inbuf.address, inbuf.count, inbuf.datatype, outbuf.address(), *outsize, position,
@@ -17,8 +17,8 @@ choice! { "mpi_pack" (inbuf: Buffer, incount: *const c_int, datatype: *const Fin
     outbuf.finish(true);
     code
 } }
-choice_f08! { "mpi_pack_c" (inbuf: Buffer, incount: *const Count, datatype: *const Fint, outbuf: Buffer, outsize: *const
-    Count, position: *mut Count, comm: *const Fint) [] {
+choice_large! { "pack_c" "pack" (inbuf: Buffer, incount: *const Count, datatype: *const Fint, outbuf: Buffer, outsize:
+    *const Count, position: *mut Count, comm: *const Fint) [] {
     let inbuf = choice::described(inbuf, *incount, handle(*datatype));
     let outbuf = choice::Copied::of(outbuf);
     let code = c::MPI_Pack_c(inbuf.address, inbuf.count, inbuf.datatype, outbuf.address(), *outsize, position,
@@ -27,41 +27,42 @@ choice_f08! { "mpi_pack_c" (inbuf: Buffer, incount: *const Count, datatype: *con
     outbuf.finish(true);
     code
 } }
-plain! { "mpi_pack_external_size" (datarep: *mut c_char, incount: *const c_int, datatype: *const Fint, size: *mut Aint)
+plain! { "pack_external_size" (datarep: *mut c_char, incount: *const c_int, datatype: *const Fint, size: *mut Aint)
     [datarep_len] {
     let datarep = Text::of(datarep, datarep_len);
     c::MPI_Pack_external_size(datarep.as_ptr(), *incount, handle(*datatype), size)
 } }
-plain_f08! { "mpi_pack_external_size_c" (datarep: *mut c_char, incount: *const Count, datatype: *const Fint, size: *mut
-    Count) [datarep_len] {
+plain_large! { "pack_external_size_c" "pack_external_size" (datarep: *mut c_char, incount: *const Count, datatype:
+    *const Fint, size: *mut Count) [datarep_len] {
     let datarep = Text::of(datarep, datarep_len);
     c::MPI_Pack_external_size_c(datarep.as_ptr(), *incount, handle(*datatype), size)
 } }
-plain! { "mpi_pack_size" (incount: *const c_int, datatype: *const Fint, comm: *const Fint, size: *mut c_int) [] {
+plain! { "pack_size" (incount: *const c_int, datatype: *const Fint, comm: *const Fint, size: *mut c_int) [] {
     c::MPI_Pack_size(*incount, handle(*datatype), handle(*comm), size)
 } }
-plain_f08! { "mpi_pack_size_c" (incount: *const Count, datatype: *const Fint, comm: *const Fint, size: *mut Count) [] {
+plain_large! { "pack_size_c" "pack_size" (incount: *const Count, datatype: *const Fint, comm: *const Fint, size: *mut
+    Count) [] {
     c::MPI_Pack_size_c(*incount, handle(*datatype), handle(*comm), size)
 } }
-plain! { "mpi_type_commit" (datatype: *mut Fint) [] {
+plain! { "type_commit" (datatype: *mut Fint) [] {
     let mut c_datatype = handle(*datatype);
     let code = c::MPI_Type_commit(&mut c_datatype);
     if code == 0 { *datatype = number(c_datatype); }
     code
 } }
-plain! { "mpi_type_contiguous" (count: *const c_int, oldtype: *const Fint, newtype: *mut Fint) [] {
+plain! { "type_contiguous" (count: *const c_int, oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_contiguous(*count, handle(*oldtype), &mut c_newtype);
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain_f08! { "mpi_type_contiguous_c" (count: *const Count, oldtype: *const Fint, newtype: *mut Fint) [] {
+plain_large! { "type_contiguous_c" "type_contiguous" (count: *const Count, oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_contiguous_c(*count, handle(*oldtype), &mut c_newtype);
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain! { "mpi_type_create_darray" (size: *const c_int, rank: *const c_int, ndims: *const c_int, array_of_gsizes: *const
+plain! { "type_create_darray" (size: *const c_int, rank: *const c_int, ndims: *const c_int, array_of_gsizes: *const
     c_int, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: *const
     c_int, oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
@@ -70,34 +71,34 @@ plain! { "mpi_type_create_darray" (size: *const c_int, rank: *const c_int, ndims
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain_f08! { "mpi_type_create_darray_c" (size: *const c_int, rank: *const c_int, ndims: *const c_int, array_of_gsizes:
-    *const Count, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order:
-    *const c_int, oldtype: *const Fint, newtype: *mut Fint) [] {
+plain_large! { "type_create_darray_c" "type_create_darray" (size: *const c_int, rank: *const c_int, ndims: *const c_int,
+    array_of_gsizes: *const Count, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes:
+    *const c_int, order: *const c_int, oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_darray_c(*size, *rank, *ndims, array_of_gsizes, array_of_distribs, array_of_dargs,
         array_of_psizes, *order, handle(*oldtype), &mut c_newtype);
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain! { "mpi_type_create_f90_complex" (p: *const c_int, r: *const c_int, newtype: *mut Fint) [] {
+plain! { "type_create_f90_complex" (p: *const c_int, r: *const c_int, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_f90_complex(*p, *r, &mut c_newtype);
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain! { "mpi_type_create_f90_integer" (r: *const c_int, newtype: *mut Fint) [] {
+plain! { "type_create_f90_integer" (r: *const c_int, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_f90_integer(*r, &mut c_newtype);
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain! { "mpi_type_create_f90_real" (p: *const c_int, r: *const c_int, newtype: *mut Fint) [] {
+plain! { "type_create_f90_real" (p: *const c_int, r: *const c_int, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_f90_real(*p, *r, &mut c_newtype);
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain! { "mpi_type_create_hindexed" (count: *const c_int, array_of_blocklengths: *const c_int, array_of_displacements:
+plain! { "type_create_hindexed" (count: *const c_int, array_of_blocklengths: *const c_int, array_of_displacements:
     *const Aint, oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_hindexed(*count, array_of_blocklengths, array_of_displacements, handle(*oldtype), &mut
@@ -105,45 +106,45 @@ plain! { "mpi_type_create_hindexed" (count: *const c_int, array_of_blocklengths:
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain! { "mpi_type_create_hindexed_block" (count: *const c_int, blocklength: *const c_int, array_of_displacements:
-    *const Aint, oldtype: *const Fint, newtype: *mut Fint) [] {
+plain! { "type_create_hindexed_block" (count: *const c_int, blocklength: *const c_int, array_of_displacements: *const
+    Aint, oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_hindexed_block(*count, *blocklength, array_of_displacements, handle(*oldtype), &mut
         c_newtype);
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain_f08! { "mpi_type_create_hindexed_block_c" (count: *const Count, blocklength: *const Count, array_of_displacements:
-    *const Count, oldtype: *const Fint, newtype: *mut Fint) [] {
+plain_large! { "type_create_hindexed_block_c" "type_create_hindexed_block" (count: *const Count, blocklength: *const
+    Count, array_of_displacements: *const Count, oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_hindexed_block_c(*count, *blocklength, array_of_displacements, handle(*oldtype), &mut
         c_newtype);
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain_f08! { "mpi_type_create_hindexed_c" (count: *const Count, array_of_blocklengths: *const Count,
-    array_of_displacements: *const Count, oldtype: *const Fint, newtype: *mut Fint) [] {
+plain_large! { "type_create_hindexed_c" "type_create_hindexed" (count: *const Count, array_of_blocklengths: *const
+    Count, array_of_displacements: *const Count, oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_hindexed_c(*count, array_of_blocklengths, array_of_displacements, handle(*oldtype),
         &mut c_newtype);
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain! { "mpi_type_create_hvector" (count: *const c_int, blocklength: *const c_int, stride: *const Aint, oldtype: *const
+plain! { "type_create_hvector" (count: *const c_int, blocklength: *const c_int, stride: *const Aint, oldtype: *const
     Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_hvector(*count, *blocklength, *stride, handle(*oldtype), &mut c_newtype);
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain_f08! { "mpi_type_create_hvector_c" (count: *const Count, blocklength: *const Count, stride: *const Count, oldtype:
-    *const Fint, newtype: *mut Fint) [] {
+plain_large! { "type_create_hvector_c" "type_create_hvector" (count: *const Count, blocklength: *const Count, stride:
+    *const Count, oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_hvector_c(*count, *blocklength, *stride, handle(*oldtype), &mut c_newtype);
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain! { "mpi_type_create_indexed_block" (count: *const c_int, blocklength: *const c_int, array_of_displacements: *const
+plain! { "type_create_indexed_block" (count: *const c_int, blocklength: *const c_int, array_of_displacements: *const
     c_int, oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_indexed_block(*count, *blocklength, array_of_displacements, handle(*oldtype), &mut
@@ -151,29 +152,29 @@ plain! { "mpi_type_create_indexed_block" (count: *const c_int, blocklength: *con
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain_f08! { "mpi_type_create_indexed_block_c" (count: *const Count, blocklength: *const Count, array_of_displacements:
-    *const Count, oldtype: *const Fint, newtype: *mut Fint) [] {
+plain_large! { "type_create_indexed_block_c" "type_create_indexed_block" (count: *const Count, blocklength: *const
+    Count, array_of_displacements: *const Count, oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_indexed_block_c(*count, *blocklength, array_of_displacements, handle(*oldtype), &mut
         c_newtype);
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain! { "mpi_type_create_resized" (oldtype: *const Fint, lb: *const Aint, extent: *const Aint, newtype: *mut Fint) [] {
+plain! { "type_create_resized" (oldtype: *const Fint, lb: *const Aint, extent: *const Aint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_resized(handle(*oldtype), *lb, *extent, &mut c_newtype);
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain_f08! { "mpi_type_create_resized_c" (oldtype: *const Fint, lb: *const Count, extent: *const Count, newtype: *mut
-    Fint) [] {
+plain_large! { "type_create_resized_c" "type_create_resized" (oldtype: *const Fint, lb: *const Count, extent: *const
+    Count, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_resized_c(handle(*oldtype), *lb, *extent, &mut c_newtype);
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain! { "mpi_type_create_struct" (count: *const c_int, array_of_blocklengths: *const c_int, array_of_displacements:
-    *const Aint, array_of_types: *const Fint, newtype: *mut Fint) [] {
+plain! { "type_create_struct" (count: *const c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const
+    Aint, array_of_types: *const Fint, newtype: *mut Fint) [] {
     let array_of_types = Handles::of(array_of_types, || entries(*count));
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_struct(*count, array_of_blocklengths, array_of_displacements, array_of_types.as_ptr(),
@@ -181,7 +182,7 @@ plain! { "mpi_type_create_struct" (count: *const c_int, array_of_blocklengths: *
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain_f08! { "mpi_type_create_struct_c" (count: *const Count, array_of_blocklengths: *const Count,
+plain_large! { "type_create_struct_c" "type_create_struct" (count: *const Count, array_of_blocklengths: *const Count,
     array_of_displacements: *const Count, array_of_types: *const Fint, newtype: *mut Fint) [] {
     let array_of_types = Handles::of(array_of_types, || entries(*count));
     let mut c_newtype = handle(*newtype);
@@ -190,7 +191,7 @@ plain_f08! { "mpi_type_create_struct_c" (count: *const Count, array_of_blockleng
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain! { "mpi_type_create_subarray" (ndims: *const c_int, array_of_sizes: *const c_int, array_of_subsizes: *const c_int,
+plain! { "type_create_subarray" (ndims: *const c_int, array_of_sizes: *const c_int, array_of_subsizes: *const c_int,
     array_of_starts: *const c_int, order: *const c_int, oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_subarray(*ndims, array_of_sizes, array_of_subsizes, array_of_starts, *order,
@@ -198,30 +199,31 @@ plain! { "mpi_type_create_subarray" (ndims: *const c_int, array_of_sizes: *const
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain_f08! { "mpi_type_create_subarray_c" (ndims: *const c_int, array_of_sizes: *const Count, array_of_subsizes: *const
-    Count, array_of_starts: *const Count, order: *const c_int, oldtype: *const Fint, newtype: *mut Fint) [] {
+plain_large! { "type_create_subarray_c" "type_create_subarray" (ndims: *const c_int, array_of_sizes: *const Count,
+    array_of_subsizes: *const Count, array_of_starts: *const Count, order: *const c_int, oldtype: *const Fint, newtype:
+    *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_subarray_c(*ndims, array_of_sizes, array_of_subsizes, array_of_starts, *order,
         handle(*oldtype), &mut c_newtype);
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain! { "mpi_type_dup" (oldtype: *const Fint, newtype: *mut Fint) [] {
+plain! { "type_dup" (oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_dup(handle(*oldtype), &mut c_newtype);
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain! { "mpi_type_free" (datatype: *mut Fint) [] {
+plain! { "type_free" (datatype: *mut Fint) [] {
     let mut c_datatype = handle(*datatype);
     let code = c::MPI_Type_free(&mut c_datatype);
     if code == 0 { *datatype = number(c_datatype); }
     code
 } }
-plain! { "mpi_type_free_keyval" (type_keyval: *mut c_int) [] {
+plain! { "type_free_keyval" (type_keyval: *mut c_int) [] {
     c::MPI_Type_free_keyval(type_keyval)
 } }
-plain! { "mpi_type_get_contents" (datatype: *const Fint, max_integers: *const c_int, max_addresses: *const c_int,
+plain! { "type_get_contents" (datatype: *const Fint, max_integers: *const c_int, max_addresses: *const c_int,
     max_datatypes: *const c_int, array_of_integers: *mut c_int, array_of_addresses: *mut Aint, array_of_datatypes: *mut
     Fint) [] {
     let mut c_array_of_datatypes = Handles::of(array_of_datatypes, || entries(*max_datatypes));
@@ -230,9 +232,9 @@ plain! { "mpi_type_get_contents" (datatype: *const Fint, max_integers: *const c_
     c_array_of_datatypes.store(array_of_datatypes);
     code
 } }
-plain_f08! { "mpi_type_get_contents_c" (datatype: *const Fint, max_integers: *const Count, max_addresses: *const Count,
-    max_large_counts: *const Count, max_datatypes: *const Count, array_of_integers: *mut c_int, array_of_addresses: *mut
-    Aint, array_of_large_counts: *mut Count, array_of_datatypes: *mut Fint) [] {
+plain_large! { "type_get_contents_c" "type_get_contents" (datatype: *const Fint, max_integers: *const Count,
+    max_addresses: *const Count, max_large_counts: *const Count, max_datatypes: *const Count, array_of_integers: *mut
+    c_int, array_of_addresses: *mut Aint, array_of_large_counts: *mut Count, array_of_datatypes: *mut Fint) [] {
     let mut c_array_of_datatypes = Handles::of(array_of_datatypes, || entries(*max_datatypes));
     let code = c::MPI_Type_get_contents_c(handle(*datatype), *max_integers, *max_addresses, *max_large_counts,
         *max_datatypes, array_of_integers, array_of_addresses, array_of_large_counts,
@@ -240,96 +242,97 @@ plain_f08! { "mpi_type_get_contents_c" (datatype: *const Fint, max_integers: *co
     c_array_of_datatypes.store(array_of_datatypes);
     code
 } }
-plain! { "mpi_type_get_envelope" (datatype: *const Fint, num_integers: *mut c_int, num_addresses: *mut c_int,
-    num_datatypes: *mut c_int, combiner: *mut c_int) [] {
+plain! { "type_get_envelope" (datatype: *const Fint, num_integers: *mut c_int, num_addresses: *mut c_int, num_datatypes:
+    *mut c_int, combiner: *mut c_int) [] {
     c::MPI_Type_get_envelope(handle(*datatype), num_integers, num_addresses, num_datatypes, combiner)
 } }
-plain_f08! { "mpi_type_get_envelope_c" (datatype: *const Fint, num_integers: *mut Count, num_addresses: *mut Count,
-    num_large_counts: *mut Count, num_datatypes: *mut Count, combiner: *mut c_int) [] {
+plain_large! { "type_get_envelope_c" "type_get_envelope" (datatype: *const Fint, num_integers: *mut Count,
+    num_addresses: *mut Count, num_large_counts: *mut Count, num_datatypes: *mut Count, combiner: *mut c_int) [] {
     c::MPI_Type_get_envelope_c(handle(*datatype), num_integers, num_addresses, num_large_counts, num_datatypes,
         combiner)
 } }
-plain! { "mpi_type_get_extent" (datatype: *const Fint, lb: *mut Aint, extent: *mut Aint) [] {
+plain! { "type_get_extent" (datatype: *const Fint, lb: *mut Aint, extent: *mut Aint) [] {
     c::MPI_Type_get_extent(handle(*datatype), lb, extent)
 } }
-plain_f08! { "mpi_type_get_extent_c" (datatype: *const Fint, lb: *mut Count, extent: *mut Count) [] {
+plain_large! { "type_get_extent_c" "type_get_extent" (datatype: *const Fint, lb: *mut Count, extent: *mut Count) [] {
     c::MPI_Type_get_extent_c(handle(*datatype), lb, extent)
 } }
-plain! { "mpi_type_get_extent_x" (datatype: *const Fint, lb: *mut Count, extent: *mut Count) [] {
+plain! { "type_get_extent_x" (datatype: *const Fint, lb: *mut Count, extent: *mut Count) [] {
     c::MPI_Type_get_extent_x(handle(*datatype), lb, extent)
 } }
-plain! { "mpi_type_get_name" (datatype: *const Fint, type_name: *mut c_char, resultlen: *mut c_int) [type_name_len] {
+plain! { "type_get_name" (datatype: *const Fint, type_name: *mut c_char, resultlen: *mut c_int) [type_name_len] {
     let mut c_type_name = TextOut::new(values::MPI_MAX_OBJECT_NAME as usize);
     let code = c::MPI_Type_get_name(handle(*datatype), c_type_name.as_mut_ptr(), resultlen);
     if code == 0 { c_type_name.store(type_name, type_name_len); }
     code
 } }
-plain! { "mpi_type_get_true_extent" (datatype: *const Fint, true_lb: *mut Aint, true_extent: *mut Aint) [] {
+plain! { "type_get_true_extent" (datatype: *const Fint, true_lb: *mut Aint, true_extent: *mut Aint) [] {
     c::MPI_Type_get_true_extent(handle(*datatype), true_lb, true_extent)
 } }
-plain_f08! { "mpi_type_get_true_extent_c" (datatype: *const Fint, true_lb: *mut Count, true_extent: *mut Count) [] {
+plain_large! { "type_get_true_extent_c" "type_get_true_extent" (datatype: *const Fint, true_lb: *mut Count, true_extent:
+    *mut Count) [] {
     c::MPI_Type_get_true_extent_c(handle(*datatype), true_lb, true_extent)
 } }
-plain! { "mpi_type_get_true_extent_x" (datatype: *const Fint, true_lb: *mut Count, true_extent: *mut Count) [] {
+plain! { "type_get_true_extent_x" (datatype: *const Fint, true_lb: *mut Count, true_extent: *mut Count) [] {
     c::MPI_Type_get_true_extent_x(handle(*datatype), true_lb, true_extent)
 } }
-plain! { "mpi_type_get_value_index" (value_type: *const Fint, index_type: *const Fint, pair_type: *mut Fint) [] {
+plain! { "type_get_value_index" (value_type: *const Fint, index_type: *const Fint, pair_type: *mut Fint) [] {
     let mut c_pair_type = handle(*pair_type);
     let code = c::MPI_Type_get_value_index(handle(*value_type), handle(*index_type), &mut c_pair_type);
     if code == 0 { *pair_type = number(c_pair_type); }
     code
 } }
-plain! { "mpi_type_indexed" (count: *const c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const
-    c_int, oldtype: *const Fint, newtype: *mut Fint) [] {
+plain! { "type_indexed" (count: *const c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const c_int,
+    oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_indexed(*count, array_of_blocklengths, array_of_displacements, handle(*oldtype), &mut
         c_newtype);
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain_f08! { "mpi_type_indexed_c" (count: *const Count, array_of_blocklengths: *const Count, array_of_displacements:
-    *const Count, oldtype: *const Fint, newtype: *mut Fint) [] {
+plain_large! { "type_indexed_c" "type_indexed" (count: *const Count, array_of_blocklengths: *const Count,
+    array_of_displacements: *const Count, oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_indexed_c(*count, array_of_blocklengths, array_of_displacements, handle(*oldtype), &mut
         c_newtype);
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain! { "mpi_type_match_size" (typeclass: *const c_int, size: *const c_int, datatype: *mut Fint) [] {
+plain! { "type_match_size" (typeclass: *const c_int, size: *const c_int, datatype: *mut Fint) [] {
     let mut c_datatype = handle(*datatype);
     let code = c::MPI_Type_match_size(*typeclass, *size, &mut c_datatype);
     if code == 0 { *datatype = number(c_datatype); }
     code
 } }
-plain! { "mpi_type_set_name" (datatype: *const Fint, type_name: *mut c_char) [type_name_len] {
+plain! { "type_set_name" (datatype: *const Fint, type_name: *mut c_char) [type_name_len] {
     let type_name = Text::of(type_name, type_name_len);
     c::MPI_Type_set_name(handle(*datatype), type_name.as_ptr())
 } }
-plain! { "mpi_type_size" (datatype: *const Fint, size: *mut c_int) [] {
+plain! { "type_size" (datatype: *const Fint, size: *mut c_int) [] {
     c::MPI_Type_size(handle(*datatype), size)
 } }
-plain_f08! { "mpi_type_size_c" (datatype: *const Fint, size: *mut Count) [] {
+plain_large! { "type_size_c" "type_size" (datatype: *const Fint, size: *mut Count) [] {
     c::MPI_Type_size_c(handle(*datatype), size)
 } }
-plain! { "mpi_type_size_x" (datatype: *const Fint, size: *mut Count) [] {
+plain! { "type_size_x" (datatype: *const Fint, size: *mut Count) [] {
     c::MPI_Type_size_x(handle(*datatype), size)
 } }
-plain! { "mpi_type_vector" (count: *const c_int, blocklength: *const c_int, stride: *const c_int, oldtype: *const Fint,
+plain! { "type_vector" (count: *const c_int, blocklength: *const c_int, stride: *const c_int, oldtype: *const Fint,
     newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_vector(*count, *blocklength, *stride, handle(*oldtype), &mut c_newtype);
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-plain_f08! { "mpi_type_vector_c" (count: *const Count, blocklength: *const Count, stride: *const Count, oldtype: *const
-    Fint, newtype: *mut Fint) [] {
+plain_large! { "type_vector_c" "type_vector" (count: *const Count, blocklength: *const Count, stride: *const Count,
+    oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_vector_c(*count, *blocklength, *stride, handle(*oldtype), &mut c_newtype);
     if code == 0 { *newtype = number(c_newtype); }
     code
 } }
-choice! { "mpi_unpack" (inbuf: Buffer, insize: *const c_int, position: *mut c_int, outbuf: Buffer, outcount: *const
-    c_int, datatype: *const Fint, comm: *const Fint) [] {
+choice! { "unpack" (inbuf: Buffer, insize: *const c_int, position: *mut c_int, outbuf: Buffer, outcount: *const c_int,
+    datatype: *const Fint, comm: *const Fint) [] {
     let outbuf = choice::described(outbuf, *outcount, handle(*datatype));
     let inbuf = choice::Copied::of(inbuf);
     let code = c::MPI_Unpack(inbuf.address(), *insize, position, outbuf.address, outbuf.count, outbuf.datatype,
@@ -338,8 +341,8 @@ choice! { "mpi_unpack" (inbuf: Buffer, insize: *const c_int, position: *mut c_in
     inbuf.finish(false);
     code
 } }
-choice_f08! { "mpi_unpack_c" (inbuf: Buffer, insize: *const Count, position: *mut Count, outbuf: Buffer, outcount:
-    *const Count, datatype: *const Fint, comm: *const Fint) [] {
+choice_large! { "unpack_c" "unpack" (inbuf: Buffer, insize: *const Count, position: *mut Count, outbuf: Buffer,
+    outcount: *const Count, datatype: *const Fint, comm: *const Fint) [] {
     let outbuf = choice::described(outbuf, *outcount, handle(*datatype));
     let inbuf = choice::Copied::of(inbuf);
     let code = c::MPI_Unpack_c(inbuf.address(), *insize, position, outbuf.address, outbuf.count, outbuf.datatype,

@@ -4,238 +4,236 @@
 
 use crate::binding::prelude::*;
 
-plain! { "mpi_abi_get_fortran_booleans" (logical_size: *const c_int, logical_true: *mut c_void, logical_false: *mut
-    c_void, is_set: *mut Logical) [] {
+plain! { "abi_get_fortran_booleans" (logical_size: *const c_int, logical_true: *mut c_void, logical_false: *mut c_void,
+    is_set: *mut Logical) [] {
     let mut c_is_set: c_int = 0;
     let code = c::MPI_Abi_get_fortran_booleans(*logical_size, logical_true, logical_false, &mut c_is_set);
     if code == 0 { *is_set = logical(c_is_set); }
     code
 } }
-plain! { "mpi_abi_get_fortran_info" (info: *mut Fint) [] {
+plain! { "abi_get_fortran_info" (info: *mut Fint) [] {
     let mut c_info = handle(*info);
     let code = c::MPI_Abi_get_fortran_info(&mut c_info);
     if code == 0 { *info = number(c_info); }
     code
 } }
-plain! { "mpi_abi_get_info" (info: *mut Fint) [] {
+plain! { "abi_get_info" (info: *mut Fint) [] {
     let mut c_info = handle(*info);
     let code = c::MPI_Abi_get_info(&mut c_info);
     if code == 0 { *info = number(c_info); }
     code
 } }
-plain! { "mpi_abi_get_version" (abi_major: *mut c_int, abi_minor: *mut c_int) [] {
+plain! { "abi_get_version" (abi_major: *mut c_int, abi_minor: *mut c_int) [] {
     c::MPI_Abi_get_version(abi_major, abi_minor)
 } }
-plain! { "mpi_abi_set_fortran_booleans" (logical_size: *const c_int, logical_true: *mut c_void, logical_false: *mut
-    c_void) [] {
+plain! { "abi_set_fortran_booleans" (logical_size: *const c_int, logical_true: *mut c_void, logical_false: *mut c_void)
+    [] {
     c::MPI_Abi_set_fortran_booleans(*logical_size, logical_true, logical_false)
 } }
-plain! { "mpi_abi_set_fortran_info" (info: *const Fint) [] {
+plain! { "abi_set_fortran_info" (info: *const Fint) [] {
     c::MPI_Abi_set_fortran_info(handle(*info))
 } }
-plain! { "mpi_abort" (comm: *const Fint, errorcode: *const c_int) [] {
+plain! { "abort" (comm: *const Fint, errorcode: *const c_int) [] {
     c::MPI_Abort(handle(*comm), *errorcode)
 } }
-plain! { "mpi_add_error_class" (errorclass: *mut c_int) [] {
+plain! { "add_error_class" (errorclass: *mut c_int) [] {
     c::MPI_Add_error_class(errorclass)
 } }
-plain! { "mpi_add_error_code" (errorclass: *const c_int, errorcode: *mut c_int) [] {
+plain! { "add_error_code" (errorclass: *const c_int, errorcode: *mut c_int) [] {
     c::MPI_Add_error_code(*errorclass, errorcode)
 } }
-plain! { "mpi_add_error_string" (errorcode: *const c_int, string: *mut c_char) [string_len] {
+plain! { "add_error_string" (errorcode: *const c_int, string: *mut c_char) [string_len] {
     let string = Text::of(string, string_len);
     c::MPI_Add_error_string(*errorcode, string.as_ptr())
 } }
-plain! { "mpi_alloc_mem" (size: *const Aint, info: *const Fint, baseptr: *mut c_void) [] {
+plain! { "alloc_mem" (size: *const Aint, info: *const Fint, baseptr: *mut c_void) [] {
     c::MPI_Alloc_mem(*size, handle(*info), baseptr)
 } }
-plain! { "mpi_close_port" (port_name: *mut c_char) [port_name_len] {
+plain! { "close_port" (port_name: *mut c_char) [port_name_len] {
     let port_name = Text::of(port_name, port_name_len);
     c::MPI_Close_port(port_name.as_ptr())
 } }
-plain! { "mpi_comm_accept" (port_name: *mut c_char, info: *const Fint, root: *const c_int, comm: *const Fint, newcomm:
-    *mut Fint) [port_name_len] {
+plain! { "comm_accept" (port_name: *mut c_char, info: *const Fint, root: *const c_int, comm: *const Fint, newcomm: *mut
+    Fint) [port_name_len] {
     let port_name = Text::of(port_name, port_name_len);
     let mut c_newcomm = handle(*newcomm);
     let code = c::MPI_Comm_accept(port_name.as_ptr(), handle(*info), *root, handle(*comm), &mut c_newcomm);
     if code == 0 { *newcomm = number(c_newcomm); }
     code
 } }
-plain! { "mpi_comm_call_errhandler" (comm: *const Fint, errorcode: *const c_int) [] {
+plain! { "comm_call_errhandler" (comm: *const Fint, errorcode: *const c_int) [] {
     c::MPI_Comm_call_errhandler(handle(*comm), *errorcode)
 } }
-plain! { "mpi_comm_connect" (port_name: *mut c_char, info: *const Fint, root: *const c_int, comm: *const Fint, newcomm:
-    *mut Fint) [port_name_len] {
+plain! { "comm_connect" (port_name: *mut c_char, info: *const Fint, root: *const c_int, comm: *const Fint, newcomm: *mut
+    Fint) [port_name_len] {
     let port_name = Text::of(port_name, port_name_len);
     let mut c_newcomm = handle(*newcomm);
     let code = c::MPI_Comm_connect(port_name.as_ptr(), handle(*info), *root, handle(*comm), &mut c_newcomm);
     if code == 0 { *newcomm = number(c_newcomm); }
     code
 } }
-plain! { "mpi_comm_create_errhandler" (comm_errhandler_fn: Function, errhandler: *mut Fint) [] {
+plain! { "comm_create_errhandler" (comm_errhandler_fn: Function, errhandler: *mut Fint) [] {
     let mut c_errhandler = handle(*errhandler);
     let code = c::MPI_Comm_create_errhandler(comm_errhandler_fn, &mut c_errhandler);
     if code == 0 { *errhandler = number(c_errhandler); }
     code
 } }
-plain! { "mpi_comm_disconnect" (comm: *mut Fint) [] {
+plain! { "comm_disconnect" (comm: *mut Fint) [] {
     let mut c_comm = handle(*comm);
     let code = c::MPI_Comm_disconnect(&mut c_comm);
     if code == 0 { *comm = number(c_comm); }
     code
 } }
-plain! { "mpi_comm_get_errhandler" (comm: *const Fint, errhandler: *mut Fint) [] {
+plain! { "comm_get_errhandler" (comm: *const Fint, errhandler: *mut Fint) [] {
     let mut c_errhandler = handle(*errhandler);
     let code = c::MPI_Comm_get_errhandler(handle(*comm), &mut c_errhandler);
     if code == 0 { *errhandler = number(c_errhandler); }
     code
 } }
-plain! { "mpi_comm_get_parent" (parent: *mut Fint) [] {
+plain! { "comm_get_parent" (parent: *mut Fint) [] {
     let mut c_parent = handle(*parent);
     let code = c::MPI_Comm_get_parent(&mut c_parent);
     if code == 0 { *parent = number(c_parent); }
     code
 } }
-plain! { "mpi_comm_join" (fd: *const c_int, intercomm: *mut Fint) [] {
+plain! { "comm_join" (fd: *const c_int, intercomm: *mut Fint) [] {
     let mut c_intercomm = handle(*intercomm);
     let code = c::MPI_Comm_join(*fd, &mut c_intercomm);
     if code == 0 { *intercomm = number(c_intercomm); }
     code
 } }
-plain! { "mpi_comm_set_errhandler" (comm: *const Fint, errhandler: *const Fint) [] {
+plain! { "comm_set_errhandler" (comm: *const Fint, errhandler: *const Fint) [] {
     c::MPI_Comm_set_errhandler(handle(*comm), handle(*errhandler))
 } }
-plain! { "mpi_errhandler_free" (errhandler: *mut Fint) [] {
+plain! { "errhandler_free" (errhandler: *mut Fint) [] {
     let mut c_errhandler = handle(*errhandler);
     let code = c::MPI_Errhandler_free(&mut c_errhandler);
     if code == 0 { *errhandler = number(c_errhandler); }
     code
 } }
-plain! { "mpi_error_class" (errorcode: *const c_int, errorclass: *mut c_int) [] {
+plain! { "error_class" (errorcode: *const c_int, errorclass: *mut c_int) [] {
     c::MPI_Error_class(*errorcode, errorclass)
 } }
-plain! { "mpi_error_string" (errorcode: *const c_int, string: *mut c_char, resultlen: *mut c_int) [string_len] {
+plain! { "error_string" (errorcode: *const c_int, string: *mut c_char, resultlen: *mut c_int) [string_len] {
     let mut c_string = TextOut::new(values::MPI_MAX_ERROR_STRING as usize);
     let code = c::MPI_Error_string(*errorcode, c_string.as_mut_ptr(), resultlen);
     if code == 0 { c_string.store(string, string_len); }
     code
 } }
-plain! { "mpi_file_call_errhandler" (fh: *const Fint, errorcode: *const c_int) [] {
+plain! { "file_call_errhandler" (fh: *const Fint, errorcode: *const c_int) [] {
     c::MPI_File_call_errhandler(c_file(*fh), *errorcode)
 } }
-plain! { "mpi_file_create_errhandler" (file_errhandler_fn: Function, errhandler: *mut Fint) [] {
+plain! { "file_create_errhandler" (file_errhandler_fn: Function, errhandler: *mut Fint) [] {
     let mut c_errhandler = handle(*errhandler);
     let code = c::MPI_File_create_errhandler(file_errhandler_fn, &mut c_errhandler);
     if code == 0 { *errhandler = number(c_errhandler); }
     code
 } }
-plain! { "mpi_file_get_errhandler" (file: *const Fint, errhandler: *mut Fint) [] {
+plain! { "file_get_errhandler" (file: *const Fint, errhandler: *mut Fint) [] {
     let mut c_errhandler = handle(*errhandler);
     let code = c::MPI_File_get_errhandler(c_file(*file), &mut c_errhandler);
     if code == 0 { *errhandler = number(c_errhandler); }
     code
 } }
-plain! { "mpi_file_set_errhandler" (file: *const Fint, errhandler: *const Fint) [] {
+plain! { "file_set_errhandler" (file: *const Fint, errhandler: *const Fint) [] {
     c::MPI_File_set_errhandler(c_file(*file), handle(*errhandler))
 } }
-plain! { "mpi_finalize" () [] {
+plain! { "finalize" () [] {
     c::MPI_Finalize()
 } }
-plain! { "mpi_finalized" (flag: *mut Logical) [] {
+plain! { "finalized" (flag: *mut Logical) [] {
     let mut c_flag: c_int = 0;
     let code = c::MPI_Finalized(&mut c_flag);
     if code == 0 { *flag = logical(c_flag); }
     code
 } }
-choice! { "mpi_free_mem" (base: Buffer) [] {
+choice! { "free_mem" (base: Buffer) [] {
     c::MPI_Free_mem(base.address())
 } }
-plain! { "mpi_get_hw_resource_info" (hw_info: *mut Fint) [] {
+plain! { "get_hw_resource_info" (hw_info: *mut Fint) [] {
     let mut c_hw_info = handle(*hw_info);
     let code = c::MPI_Get_hw_resource_info(&mut c_hw_info);
     if code == 0 { *hw_info = number(c_hw_info); }
     code
 } }
-plain! { "mpi_get_library_version" (version: *mut c_char, resultlen: *mut c_int) [version_len] {
+plain! { "get_library_version" (version: *mut c_char, resultlen: *mut c_int) [version_len] {
     let mut c_version = TextOut::new(values::MPI_MAX_LIBRARY_VERSION_STRING as usize);
     let code = c::MPI_Get_library_version(c_version.as_mut_ptr(), resultlen);
     if code == 0 { c_version.store(version, version_len); }
     code
 } }
-plain! { "mpi_get_processor_name" (name: *mut c_char, resultlen: *mut c_int) [name_len] {
+plain! { "get_processor_name" (name: *mut c_char, resultlen: *mut c_int) [name_len] {
     let mut c_name = TextOut::new(values::MPI_MAX_PROCESSOR_NAME as usize);
     let code = c::MPI_Get_processor_name(c_name.as_mut_ptr(), resultlen);
     if code == 0 { c_name.store(name, name_len); }
     code
 } }
-plain! { "mpi_get_version" (version: *mut c_int, subversion: *mut c_int) [] {
+plain! { "get_version" (version: *mut c_int, subversion: *mut c_int) [] {
     c::MPI_Get_version(version, subversion)
 } }
-plain! { "mpi_group_from_session_pset" (session: *const Fint, pset_name: *mut c_char, newgroup: *mut Fint)
-    [pset_name_len] {
+plain! { "group_from_session_pset" (session: *const Fint, pset_name: *mut c_char, newgroup: *mut Fint) [pset_name_len] {
     let pset_name = Text::of(pset_name, pset_name_len);
     let mut c_newgroup = handle(*newgroup);
     let code = c::MPI_Group_from_session_pset(handle(*session), pset_name.as_ptr(), &mut c_newgroup);
     if code == 0 { *newgroup = number(c_newgroup); }
     code
 } }
-plain! { "mpi_info_create" (info: *mut Fint) [] {
+plain! { "info_create" (info: *mut Fint) [] {
     let mut c_info = handle(*info);
     let code = c::MPI_Info_create(&mut c_info);
     if code == 0 { *info = number(c_info); }
     code
 } }
-plain! { "mpi_info_delete" (info: *const Fint, key: *mut c_char) [key_len] {
+plain! { "info_delete" (info: *const Fint, key: *mut c_char) [key_len] {
     let key = Text::trimmed(key, key_len);
     c::MPI_Info_delete(handle(*info), key.as_ptr())
 } }
-plain! { "mpi_info_dup" (info: *const Fint, newinfo: *mut Fint) [] {
+plain! { "info_dup" (info: *const Fint, newinfo: *mut Fint) [] {
     let mut c_newinfo = handle(*newinfo);
     let code = c::MPI_Info_dup(handle(*info), &mut c_newinfo);
     if code == 0 { *newinfo = number(c_newinfo); }
     code
 } }
-plain! { "mpi_info_free" (info: *mut Fint) [] {
+plain! { "info_free" (info: *mut Fint) [] {
     let mut c_info = handle(*info);
     let code = c::MPI_Info_free(&mut c_info);
     if code == 0 { *info = number(c_info); }
     code
 } }
-plain! { "mpi_info_get_nkeys" (info: *const Fint, nkeys: *mut c_int) [] {
+plain! { "info_get_nkeys" (info: *const Fint, nkeys: *mut c_int) [] {
     c::MPI_Info_get_nkeys(handle(*info), nkeys)
 } }
-plain! { "mpi_info_get_nthkey" (info: *const Fint, n: *const c_int, key: *mut c_char) [key_len] {
+plain! { "info_get_nthkey" (info: *const Fint, n: *const c_int, key: *mut c_char) [key_len] {
     let mut c_key = TextOut::new(values::MPI_MAX_INFO_KEY as usize);
     let code = c::MPI_Info_get_nthkey(handle(*info), *n, c_key.as_mut_ptr());
     if code == 0 { c_key.store(key, key_len); }
     code
 } }
-plain! { "mpi_info_get_valuelen" (info: *const Fint, key: *mut c_char, valuelen: *mut c_int, flag: *mut Logical)
-    [key_len] {
+plain! { "info_get_valuelen" (info: *const Fint, key: *mut c_char, valuelen: *mut c_int, flag: *mut Logical) [key_len] {
     let key = Text::trimmed(key, key_len);
     let mut c_flag: c_int = 0;
     let code = c::MPI_Info_get_valuelen(handle(*info), key.as_ptr(), valuelen, &mut c_flag);
     if code == 0 { *flag = logical(c_flag); }
     code
 } }
-plain! { "mpi_info_set" (info: *const Fint, key: *mut c_char, value: *mut c_char) [key_len, value_len] {
+plain! { "info_set" (info: *const Fint, key: *mut c_char, value: *mut c_char) [key_len, value_len] {
     let key = Text::trimmed(key, key_len);
     let value = Text::trimmed(value, value_len);
     c::MPI_Info_set(handle(*info), key.as_ptr(), value.as_ptr())
 } }
-plain! { "mpi_initialized" (flag: *mut Logical) [] {
+plain! { "initialized" (flag: *mut Logical) [] {
     let mut c_flag: c_int = 0;
     let code = c::MPI_Initialized(&mut c_flag);
     if code == 0 { *flag = logical(c_flag); }
     code
 } }
-plain! { "mpi_is_thread_main" (flag: *mut Logical) [] {
+plain! { "is_thread_main" (flag: *mut Logical) [] {
     let mut c_flag: c_int = 0;
     let code = c::MPI_Is_thread_main(&mut c_flag);
     if code == 0 { *flag = logical(c_flag); }
     code
 } }
-plain! { "mpi_lookup_name" (service_name: *mut c_char, info: *const Fint, port_name: *mut c_char) [service_name_len,
+plain! { "lookup_name" (service_name: *mut c_char, info: *const Fint, port_name: *mut c_char) [service_name_len,
     port_name_len] {
     let service_name = Text::of(service_name, service_name_len);
     let mut c_port_name = TextOut::new(values::MPI_MAX_PORT_NAME as usize);
@@ -243,91 +241,91 @@ plain! { "mpi_lookup_name" (service_name: *mut c_char, info: *const Fint, port_n
     if code == 0 { c_port_name.store(port_name, port_name_len); }
     code
 } }
-plain! { "mpi_open_port" (info: *const Fint, port_name: *mut c_char) [port_name_len] {
+plain! { "open_port" (info: *const Fint, port_name: *mut c_char) [port_name_len] {
     let mut c_port_name = TextOut::new(values::MPI_MAX_PORT_NAME as usize);
     let code = c::MPI_Open_port(handle(*info), c_port_name.as_mut_ptr());
     if code == 0 { c_port_name.store(port_name, port_name_len); }
     code
 } }
-plain! { "mpi_publish_name" (service_name: *mut c_char, info: *const Fint, port_name: *mut c_char) [service_name_len,
+plain! { "publish_name" (service_name: *mut c_char, info: *const Fint, port_name: *mut c_char) [service_name_len,
     port_name_len] {
     let service_name = Text::of(service_name, service_name_len);
     let port_name = Text::of(port_name, port_name_len);
     c::MPI_Publish_name(service_name.as_ptr(), handle(*info), port_name.as_ptr())
 } }
-plain! { "mpi_query_thread" (provided: *mut c_int) [] {
+plain! { "query_thread" (provided: *mut c_int) [] {
     c::MPI_Query_thread(provided)
 } }
-plain! { "mpi_remove_error_class" (errorclass: *const c_int) [] {
+plain! { "remove_error_class" (errorclass: *const c_int) [] {
     c::MPI_Remove_error_class(*errorclass)
 } }
-plain! { "mpi_remove_error_code" (errorcode: *const c_int) [] {
+plain! { "remove_error_code" (errorcode: *const c_int) [] {
     c::MPI_Remove_error_code(*errorcode)
 } }
-plain! { "mpi_remove_error_string" (errorcode: *const c_int) [] {
+plain! { "remove_error_string" (errorcode: *const c_int) [] {
     c::MPI_Remove_error_string(*errorcode)
 } }
-plain! { "mpi_session_call_errhandler" (session: *const Fint, errorcode: *const c_int) [] {
+plain! { "session_call_errhandler" (session: *const Fint, errorcode: *const c_int) [] {
     c::MPI_Session_call_errhandler(handle(*session), *errorcode)
 } }
-plain! { "mpi_session_create_errhandler" (session_errhandler_fn: Function, errhandler: *mut Fint) [] {
+plain! { "session_create_errhandler" (session_errhandler_fn: Function, errhandler: *mut Fint) [] {
     let mut c_errhandler = handle(*errhandler);
     let code = c::MPI_Session_create_errhandler(session_errhandler_fn, &mut c_errhandler);
     if code == 0 { *errhandler = number(c_errhandler); }
     code
 } }
-plain! { "mpi_session_finalize" (session: *mut Fint) [] {
+plain! { "session_finalize" (session: *mut Fint) [] {
     let mut c_session = handle(*session);
     let code = c::MPI_Session_finalize(&mut c_session);
     if code == 0 { *session = number(c_session); }
     code
 } }
-plain! { "mpi_session_get_errhandler" (session: *const Fint, errhandler: *mut Fint) [] {
+plain! { "session_get_errhandler" (session: *const Fint, errhandler: *mut Fint) [] {
     let mut c_errhandler = handle(*errhandler);
     let code = c::MPI_Session_get_errhandler(handle(*session), &mut c_errhandler);
     if code == 0 { *errhandler = number(c_errhandler); }
     code
 } }
-plain! { "mpi_session_get_info" (session: *const Fint, info_used: *mut Fint) [] {
+plain! { "session_get_info" (session: *const Fint, info_used: *mut Fint) [] {
     let mut c_info_used = handle(*info_used);
     let code = c::MPI_Session_get_info(handle(*session), &mut c_info_used);
     if code == 0 { *info_used = number(c_info_used); }
     code
 } }
-plain! { "mpi_session_get_num_psets" (session: *const Fint, info: *const Fint, npset_names: *mut c_int) [] {
+plain! { "session_get_num_psets" (session: *const Fint, info: *const Fint, npset_names: *mut c_int) [] {
     c::MPI_Session_get_num_psets(handle(*session), handle(*info), npset_names)
 } }
-plain! { "mpi_session_get_pset_info" (session: *const Fint, pset_name: *mut c_char, info: *mut Fint) [pset_name_len] {
+plain! { "session_get_pset_info" (session: *const Fint, pset_name: *mut c_char, info: *mut Fint) [pset_name_len] {
     let pset_name = Text::of(pset_name, pset_name_len);
     let mut c_info = handle(*info);
     let code = c::MPI_Session_get_pset_info(handle(*session), pset_name.as_ptr(), &mut c_info);
     if code == 0 { *info = number(c_info); }
     code
 } }
-plain! { "mpi_session_set_errhandler" (session: *const Fint, errhandler: *const Fint) [] {
+plain! { "session_set_errhandler" (session: *const Fint, errhandler: *const Fint) [] {
     c::MPI_Session_set_errhandler(handle(*session), handle(*errhandler))
 } }
-plain! { "mpi_unpublish_name" (service_name: *mut c_char, info: *const Fint, port_name: *mut c_char) [service_name_len,
+plain! { "unpublish_name" (service_name: *mut c_char, info: *const Fint, port_name: *mut c_char) [service_name_len,
     port_name_len] {
     let service_name = Text::of(service_name, service_name_len);
     let port_name = Text::of(port_name, port_name_len);
     c::MPI_Unpublish_name(service_name.as_ptr(), handle(*info), port_name.as_ptr())
 } }
-plain! { "mpi_win_call_errhandler" (win: *const Fint, errorcode: *const c_int) [] {
+plain! { "win_call_errhandler" (win: *const Fint, errorcode: *const c_int) [] {
     c::MPI_Win_call_errhandler(handle(*win), *errorcode)
 } }
-plain! { "mpi_win_create_errhandler" (win_errhandler_fn: Function, errhandler: *mut Fint) [] {
+plain! { "win_create_errhandler" (win_errhandler_fn: Function, errhandler: *mut Fint) [] {
     let mut c_errhandler = handle(*errhandler);
     let code = c::MPI_Win_create_errhandler(win_errhandler_fn, &mut c_errhandler);
     if code == 0 { *errhandler = number(c_errhandler); }
     code
 } }
-plain! { "mpi_win_get_errhandler" (win: *const Fint, errhandler: *mut Fint) [] {
+plain! { "win_get_errhandler" (win: *const Fint, errhandler: *mut Fint) [] {
     let mut c_errhandler = handle(*errhandler);
     let code = c::MPI_Win_get_errhandler(handle(*win), &mut c_errhandler);
     if code == 0 { *errhandler = number(c_errhandler); }
     code
 } }
-plain! { "mpi_win_set_errhandler" (win: *const Fint, errhandler: *const Fint) [] {
+plain! { "win_set_errhandler" (win: *const Fint, errhandler: *const Fint) [] {
     c::MPI_Win_set_errhandler(handle(*win), handle(*errhandler))
 } }

@@ -4,56 +4,57 @@
 
 use crate::binding::prelude::*;
 
-plain! { "mpi_file_close" (fh: *mut Fint) [] {
+plain! { "file_close" (fh: *mut Fint) [] {
     let mut c_fh = c_file(*fh);
     let code = c::MPI_File_close(&mut c_fh);
     if code == 0 { *fh = file_number(c_fh); }
     code
 } }
-plain! { "mpi_file_delete" (filename: *mut c_char, info: *const Fint) [filename_len] {
+plain! { "file_delete" (filename: *mut c_char, info: *const Fint) [filename_len] {
     let filename = Text::of(filename, filename_len);
     c::MPI_File_delete(filename.as_ptr(), handle(*info))
 } }
-plain! { "mpi_file_get_amode" (fh: *const Fint, amode: *mut c_int) [] {
+plain! { "file_get_amode" (fh: *const Fint, amode: *mut c_int) [] {
     c::MPI_File_get_amode(c_file(*fh), amode)
 } }
-plain! { "mpi_file_get_atomicity" (fh: *const Fint, flag: *mut Logical) [] {
+plain! { "file_get_atomicity" (fh: *const Fint, flag: *mut Logical) [] {
     let mut c_flag: c_int = 0;
     let code = c::MPI_File_get_atomicity(c_file(*fh), &mut c_flag);
     if code == 0 { *flag = logical(c_flag); }
     code
 } }
-plain! { "mpi_file_get_byte_offset" (fh: *const Fint, offset: *const Offset, disp: *mut Offset) [] {
+plain! { "file_get_byte_offset" (fh: *const Fint, offset: *const Offset, disp: *mut Offset) [] {
     c::MPI_File_get_byte_offset(c_file(*fh), *offset, disp)
 } }
-plain! { "mpi_file_get_group" (fh: *const Fint, group: *mut Fint) [] {
+plain! { "file_get_group" (fh: *const Fint, group: *mut Fint) [] {
     let mut c_group = handle(*group);
     let code = c::MPI_File_get_group(c_file(*fh), &mut c_group);
     if code == 0 { *group = number(c_group); }
     code
 } }
-plain! { "mpi_file_get_info" (fh: *const Fint, info_used: *mut Fint) [] {
+plain! { "file_get_info" (fh: *const Fint, info_used: *mut Fint) [] {
     let mut c_info_used = handle(*info_used);
     let code = c::MPI_File_get_info(c_file(*fh), &mut c_info_used);
     if code == 0 { *info_used = number(c_info_used); }
     code
 } }
-plain! { "mpi_file_get_position" (fh: *const Fint, offset: *mut Offset) [] {
+plain! { "file_get_position" (fh: *const Fint, offset: *mut Offset) [] {
     c::MPI_File_get_position(c_file(*fh), offset)
 } }
-plain! { "mpi_file_get_position_shared" (fh: *const Fint, offset: *mut Offset) [] {
+plain! { "file_get_position_shared" (fh: *const Fint, offset: *mut Offset) [] {
     c::MPI_File_get_position_shared(c_file(*fh), offset)
 } }
-plain! { "mpi_file_get_size" (fh: *const Fint, size: *mut Offset) [] {
+plain! { "file_get_size" (fh: *const Fint, size: *mut Offset) [] {
     c::MPI_File_get_size(c_file(*fh), size)
 } }
-plain! { "mpi_file_get_type_extent" (fh: *const Fint, datatype: *const Fint, extent: *mut Aint) [] {
+plain! { "file_get_type_extent" (fh: *const Fint, datatype: *const Fint, extent: *mut Aint) [] {
     c::MPI_File_get_type_extent(c_file(*fh), handle(*datatype), extent)
 } }
-plain_f08! { "mpi_file_get_type_extent_c" (fh: *const Fint, datatype: *const Fint, extent: *mut Count) [] {
+plain_large! { "file_get_type_extent_c" "file_get_type_extent" (fh: *const Fint, datatype: *const Fint, extent: *mut
+    Count) [] {
     c::MPI_File_get_type_extent_c(c_file(*fh), handle(*datatype), extent)
 } }
-plain! { "mpi_file_get_view" (fh: *const Fint, disp: *mut Offset, etype: *mut Fint, filetype: *mut Fint, datarep: *mut
+plain! { "file_get_view" (fh: *const Fint, disp: *mut Offset, etype: *mut Fint, filetype: *mut Fint, datarep: *mut
     c_char) [datarep_len] {
     let mut c_etype = handle(*etype);
     let mut c_filetype = handle(*filetype);
@@ -64,8 +65,7 @@ plain! { "mpi_file_get_view" (fh: *const Fint, disp: *mut Offset, etype: *mut Fi
     if code == 0 { c_datarep.store(datarep, datarep_len); }
     code
 } }
-choice! { "mpi_file_iread" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, request: *mut
-    Fint) [] {
+choice! { "file_iread" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_File_iread(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
@@ -73,7 +73,7 @@ choice! { "mpi_file_iread" (fh: *const Fint, buf: Buffer, count: *const c_int, d
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_file_iread_all" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, request: *mut
+choice! { "file_iread_all" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, request: *mut
     Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
@@ -82,8 +82,8 @@ choice! { "mpi_file_iread_all" (fh: *const Fint, buf: Buffer, count: *const c_in
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_file_iread_all_c" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint, request:
-    *mut Fint) [] {
+choice_large! { "file_iread_all_c" "file_iread_all" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const
+    Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_File_iread_all_c(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
@@ -91,8 +91,8 @@ choice_f08! { "mpi_file_iread_all_c" (fh: *const Fint, buf: Buffer, count: *cons
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_file_iread_at" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype:
-    *const Fint, request: *mut Fint) [] {
+choice! { "file_iread_at" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype: *const
+    Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_File_iread_at(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, &mut c_request);
@@ -100,7 +100,7 @@ choice! { "mpi_file_iread_at" (fh: *const Fint, offset: *const Offset, buf: Buff
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_file_iread_at_all" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype:
+choice! { "file_iread_at_all" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype:
     *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
@@ -109,8 +109,8 @@ choice! { "mpi_file_iread_at_all" (fh: *const Fint, offset: *const Offset, buf: 
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_file_iread_at_all_c" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const Count,
-    datatype: *const Fint, request: *mut Fint) [] {
+choice_large! { "file_iread_at_all_c" "file_iread_at_all" (fh: *const Fint, offset: *const Offset, buf: Buffer, count:
+    *const Count, datatype: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_File_iread_at_all_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, &mut c_request);
@@ -118,8 +118,8 @@ choice_f08! { "mpi_file_iread_at_all_c" (fh: *const Fint, offset: *const Offset,
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_file_iread_at_c" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const Count, datatype:
-    *const Fint, request: *mut Fint) [] {
+choice_large! { "file_iread_at_c" "file_iread_at" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const
+    Count, datatype: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_File_iread_at_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, &mut c_request);
@@ -127,8 +127,8 @@ choice_f08! { "mpi_file_iread_at_c" (fh: *const Fint, offset: *const Offset, buf
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_file_iread_c" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint, request:
-    *mut Fint) [] {
+choice_large! { "file_iread_c" "file_iread" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint,
+    request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_File_iread_c(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
@@ -136,8 +136,8 @@ choice_f08! { "mpi_file_iread_c" (fh: *const Fint, buf: Buffer, count: *const Co
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_file_iread_shared" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, request:
-    *mut Fint) [] {
+choice! { "file_iread_shared" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, request: *mut
+    Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_File_iread_shared(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
@@ -145,8 +145,8 @@ choice! { "mpi_file_iread_shared" (fh: *const Fint, buf: Buffer, count: *const c
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_file_iread_shared_c" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint,
-    request: *mut Fint) [] {
+choice_large! { "file_iread_shared_c" "file_iread_shared" (fh: *const Fint, buf: Buffer, count: *const Count, datatype:
+    *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_File_iread_shared_c(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
@@ -154,8 +154,8 @@ choice_f08! { "mpi_file_iread_shared_c" (fh: *const Fint, buf: Buffer, count: *c
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_file_iwrite" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, request: *mut
-    Fint) [] {
+choice! { "file_iwrite" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, request: *mut Fint)
+    [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_File_iwrite(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
@@ -163,7 +163,7 @@ choice! { "mpi_file_iwrite" (fh: *const Fint, buf: Buffer, count: *const c_int, 
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_file_iwrite_all" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, request: *mut
+choice! { "file_iwrite_all" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, request: *mut
     Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
@@ -172,8 +172,8 @@ choice! { "mpi_file_iwrite_all" (fh: *const Fint, buf: Buffer, count: *const c_i
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_file_iwrite_all_c" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint,
-    request: *mut Fint) [] {
+choice_large! { "file_iwrite_all_c" "file_iwrite_all" (fh: *const Fint, buf: Buffer, count: *const Count, datatype:
+    *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_File_iwrite_all_c(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
@@ -181,8 +181,8 @@ choice_f08! { "mpi_file_iwrite_all_c" (fh: *const Fint, buf: Buffer, count: *con
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_file_iwrite_at" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype:
-    *const Fint, request: *mut Fint) [] {
+choice! { "file_iwrite_at" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype: *const
+    Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_File_iwrite_at(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, &mut c_request);
@@ -190,7 +190,7 @@ choice! { "mpi_file_iwrite_at" (fh: *const Fint, offset: *const Offset, buf: Buf
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_file_iwrite_at_all" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype:
+choice! { "file_iwrite_at_all" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype:
     *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
@@ -199,8 +199,8 @@ choice! { "mpi_file_iwrite_at_all" (fh: *const Fint, offset: *const Offset, buf:
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_file_iwrite_at_all_c" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const Count,
-    datatype: *const Fint, request: *mut Fint) [] {
+choice_large! { "file_iwrite_at_all_c" "file_iwrite_at_all" (fh: *const Fint, offset: *const Offset, buf: Buffer, count:
+    *const Count, datatype: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_File_iwrite_at_all_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, &mut c_request);
@@ -208,8 +208,8 @@ choice_f08! { "mpi_file_iwrite_at_all_c" (fh: *const Fint, offset: *const Offset
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_file_iwrite_at_c" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const Count,
-    datatype: *const Fint, request: *mut Fint) [] {
+choice_large! { "file_iwrite_at_c" "file_iwrite_at" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const
+    Count, datatype: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_File_iwrite_at_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, &mut c_request);
@@ -217,8 +217,8 @@ choice_f08! { "mpi_file_iwrite_at_c" (fh: *const Fint, offset: *const Offset, bu
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_file_iwrite_c" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint, request:
-    *mut Fint) [] {
+choice_large! { "file_iwrite_c" "file_iwrite" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint,
+    request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_File_iwrite_c(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
@@ -226,8 +226,8 @@ choice_f08! { "mpi_file_iwrite_c" (fh: *const Fint, buf: Buffer, count: *const C
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_file_iwrite_shared" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, request:
-    *mut Fint) [] {
+choice! { "file_iwrite_shared" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, request: *mut
+    Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_File_iwrite_shared(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
@@ -235,8 +235,8 @@ choice! { "mpi_file_iwrite_shared" (fh: *const Fint, buf: Buffer, count: *const 
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_file_iwrite_shared_c" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint,
-    request: *mut Fint) [] {
+choice_large! { "file_iwrite_shared_c" "file_iwrite_shared" (fh: *const Fint, buf: Buffer, count: *const Count,
+    datatype: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_File_iwrite_shared_c(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
@@ -244,305 +244,305 @@ choice_f08! { "mpi_file_iwrite_shared_c" (fh: *const Fint, buf: Buffer, count: *
     if code == 0 { *request = number(c_request); }
     code
 } }
-plain! { "mpi_file_open" (comm: *const Fint, filename: *mut c_char, amode: *const c_int, info: *const Fint, fh: *mut
-    Fint) [filename_len] {
+plain! { "file_open" (comm: *const Fint, filename: *mut c_char, amode: *const c_int, info: *const Fint, fh: *mut Fint)
+    [filename_len] {
     let filename = Text::of(filename, filename_len);
     let mut c_fh = c_file(*fh);
     let code = c::MPI_File_open(handle(*comm), filename.as_ptr(), *amode, handle(*info), &mut c_fh);
     if code == 0 { *fh = file_number(c_fh); }
     code
 } }
-plain! { "mpi_file_preallocate" (fh: *const Fint, size: *const Offset) [] {
+plain! { "file_preallocate" (fh: *const Fint, size: *const Offset) [] {
     c::MPI_File_preallocate(c_file(*fh), *size)
 } }
-choice! { "mpi_file_read" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status: *mut Fint)
-    [] {
+choice! { "file_read" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_read(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice! { "mpi_file_read_all" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status: *mut
-    Fint) [] {
+choice! { "file_read_all" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status: *mut Fint)
+    [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_read_all(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice! { "mpi_file_read_all_begin" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint) [] {
+choice! { "file_read_all_begin" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_read_all_begin(c_file(*fh), buf.address, buf.count, buf.datatype);
     buf.free();
     code
 } }
-choice_f08! { "mpi_file_read_all_begin_c" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint) [] {
+choice_large! { "file_read_all_begin_c" "file_read_all_begin" (fh: *const Fint, buf: Buffer, count: *const Count,
+    datatype: *const Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_read_all_begin_c(c_file(*fh), buf.address, buf.count, buf.datatype);
     buf.free();
     code
 } }
-choice_f08! { "mpi_file_read_all_c" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint, status:
-    *mut Fint) [] {
+choice_large! { "file_read_all_c" "file_read_all" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const
+    Fint, status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_read_all_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice! { "mpi_file_read_all_end" (fh: *const Fint, buf: Buffer, status: *mut Fint) [] {
+choice! { "file_read_all_end" (fh: *const Fint, buf: Buffer, status: *mut Fint) [] {
     let Some(buf) = choice::solid(buf) else { return choice::refuse("MPI_File_read_all_end") };
     c::MPI_File_read_all_end(c_file(*fh), buf, c_status(status))
 } }
-choice! { "mpi_file_read_at" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype: *const
+choice! { "file_read_at" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype: *const
     Fint, status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_read_at(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice! { "mpi_file_read_at_all" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype:
-    *const Fint, status: *mut Fint) [] {
+choice! { "file_read_at_all" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype: *const
+    Fint, status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_read_at_all(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice! { "mpi_file_read_at_all_begin" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int,
-    datatype: *const Fint) [] {
+choice! { "file_read_at_all_begin" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype:
+    *const Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_read_at_all_begin(c_file(*fh), *offset, buf.address, buf.count, buf.datatype);
     buf.free();
     code
 } }
-choice_f08! { "mpi_file_read_at_all_begin_c" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const Count,
-    datatype: *const Fint) [] {
+choice_large! { "file_read_at_all_begin_c" "file_read_at_all_begin" (fh: *const Fint, offset: *const Offset, buf:
+    Buffer, count: *const Count, datatype: *const Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_read_at_all_begin_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype);
     buf.free();
     code
 } }
-choice_f08! { "mpi_file_read_at_all_c" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const Count,
-    datatype: *const Fint, status: *mut Fint) [] {
+choice_large! { "file_read_at_all_c" "file_read_at_all" (fh: *const Fint, offset: *const Offset, buf: Buffer, count:
+    *const Count, datatype: *const Fint, status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_read_at_all_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice! { "mpi_file_read_at_all_end" (fh: *const Fint, buf: Buffer, status: *mut Fint) [] {
+choice! { "file_read_at_all_end" (fh: *const Fint, buf: Buffer, status: *mut Fint) [] {
     let Some(buf) = choice::solid(buf) else { return choice::refuse("MPI_File_read_at_all_end") };
     c::MPI_File_read_at_all_end(c_file(*fh), buf, c_status(status))
 } }
-choice_f08! { "mpi_file_read_at_c" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const Count, datatype:
-    *const Fint, status: *mut Fint) [] {
+choice_large! { "file_read_at_c" "file_read_at" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const
+    Count, datatype: *const Fint, status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_read_at_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice_f08! { "mpi_file_read_c" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint, status: *mut
-    Fint) [] {
+choice_large! { "file_read_c" "file_read" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint,
+    status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_read_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice! { "mpi_file_read_ordered" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status:
-    *mut Fint) [] {
+choice! { "file_read_ordered" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status: *mut
+    Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_read_ordered(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice! { "mpi_file_read_ordered_begin" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint) [] {
+choice! { "file_read_ordered_begin" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_read_ordered_begin(c_file(*fh), buf.address, buf.count, buf.datatype);
     buf.free();
     code
 } }
-choice_f08! { "mpi_file_read_ordered_begin_c" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint)
-    [] {
+choice_large! { "file_read_ordered_begin_c" "file_read_ordered_begin" (fh: *const Fint, buf: Buffer, count: *const
+    Count, datatype: *const Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_read_ordered_begin_c(c_file(*fh), buf.address, buf.count, buf.datatype);
     buf.free();
     code
 } }
-choice_f08! { "mpi_file_read_ordered_c" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint,
-    status: *mut Fint) [] {
+choice_large! { "file_read_ordered_c" "file_read_ordered" (fh: *const Fint, buf: Buffer, count: *const Count, datatype:
+    *const Fint, status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_read_ordered_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice! { "mpi_file_read_ordered_end" (fh: *const Fint, buf: Buffer, status: *mut Fint) [] {
+choice! { "file_read_ordered_end" (fh: *const Fint, buf: Buffer, status: *mut Fint) [] {
     let Some(buf) = choice::solid(buf) else { return choice::refuse("MPI_File_read_ordered_end") };
     c::MPI_File_read_ordered_end(c_file(*fh), buf, c_status(status))
 } }
-choice! { "mpi_file_read_shared" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status: *mut
+choice! { "file_read_shared" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status: *mut
     Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_read_shared(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice_f08! { "mpi_file_read_shared_c" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint,
-    status: *mut Fint) [] {
+choice_large! { "file_read_shared_c" "file_read_shared" (fh: *const Fint, buf: Buffer, count: *const Count, datatype:
+    *const Fint, status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_read_shared_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-plain! { "mpi_file_seek" (fh: *const Fint, offset: *const Offset, whence: *const c_int) [] {
+plain! { "file_seek" (fh: *const Fint, offset: *const Offset, whence: *const c_int) [] {
     c::MPI_File_seek(c_file(*fh), *offset, *whence)
 } }
-plain! { "mpi_file_seek_shared" (fh: *const Fint, offset: *const Offset, whence: *const c_int) [] {
+plain! { "file_seek_shared" (fh: *const Fint, offset: *const Offset, whence: *const c_int) [] {
     c::MPI_File_seek_shared(c_file(*fh), *offset, *whence)
 } }
-plain! { "mpi_file_set_atomicity" (fh: *const Fint, flag: *const Logical) [] {
+plain! { "file_set_atomicity" (fh: *const Fint, flag: *const Logical) [] {
     c::MPI_File_set_atomicity(c_file(*fh), truth(*flag))
 } }
-plain! { "mpi_file_set_info" (fh: *const Fint, info: *const Fint) [] {
+plain! { "file_set_info" (fh: *const Fint, info: *const Fint) [] {
     c::MPI_File_set_info(c_file(*fh), handle(*info))
 } }
-plain! { "mpi_file_set_size" (fh: *const Fint, size: *const Offset) [] {
+plain! { "file_set_size" (fh: *const Fint, size: *const Offset) [] {
     c::MPI_File_set_size(c_file(*fh), *size)
 } }
-plain! { "mpi_file_set_view" (fh: *const Fint, disp: *const Offset, etype: *const Fint, filetype: *const Fint, datarep:
-    *mut c_char, info: *const Fint) [datarep_len] {
+plain! { "file_set_view" (fh: *const Fint, disp: *const Offset, etype: *const Fint, filetype: *const Fint, datarep: *mut
+    c_char, info: *const Fint) [datarep_len] {
     let datarep = Text::of(datarep, datarep_len);
     c::MPI_File_set_view(c_file(*fh), *disp, handle(*etype), handle(*filetype), datarep.as_ptr(), handle(*info))
 } }
-plain! { "mpi_file_sync" (fh: *const Fint) [] {
+plain! { "file_sync" (fh: *const Fint) [] {
     c::MPI_File_sync(c_file(*fh))
 } }
-choice! { "mpi_file_write" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status: *mut Fint)
-    [] {
+choice! { "file_write" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_write(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice! { "mpi_file_write_all" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status: *mut
-    Fint) [] {
+choice! { "file_write_all" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status: *mut Fint)
+    [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_write_all(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice! { "mpi_file_write_all_begin" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint) [] {
+choice! { "file_write_all_begin" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_write_all_begin(c_file(*fh), buf.address, buf.count, buf.datatype);
     buf.free();
     code
 } }
-choice_f08! { "mpi_file_write_all_begin_c" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint) [] {
+choice_large! { "file_write_all_begin_c" "file_write_all_begin" (fh: *const Fint, buf: Buffer, count: *const Count,
+    datatype: *const Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_write_all_begin_c(c_file(*fh), buf.address, buf.count, buf.datatype);
     buf.free();
     code
 } }
-choice_f08! { "mpi_file_write_all_c" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint, status:
-    *mut Fint) [] {
+choice_large! { "file_write_all_c" "file_write_all" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const
+    Fint, status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_write_all_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice! { "mpi_file_write_all_end" (fh: *const Fint, buf: Buffer, status: *mut Fint) [] {
+choice! { "file_write_all_end" (fh: *const Fint, buf: Buffer, status: *mut Fint) [] {
     let Some(buf) = choice::solid(buf) else { return choice::refuse("MPI_File_write_all_end") };
     c::MPI_File_write_all_end(c_file(*fh), buf, c_status(status))
 } }
-choice! { "mpi_file_write_at" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype:
-    *const Fint, status: *mut Fint) [] {
+choice! { "file_write_at" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype: *const
+    Fint, status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_write_at(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice! { "mpi_file_write_at_all" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype:
+choice! { "file_write_at_all" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype:
     *const Fint, status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_write_at_all(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice! { "mpi_file_write_at_all_begin" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int,
-    datatype: *const Fint) [] {
+choice! { "file_write_at_all_begin" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype:
+    *const Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_write_at_all_begin(c_file(*fh), *offset, buf.address, buf.count, buf.datatype);
     buf.free();
     code
 } }
-choice_f08! { "mpi_file_write_at_all_begin_c" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const Count,
-    datatype: *const Fint) [] {
+choice_large! { "file_write_at_all_begin_c" "file_write_at_all_begin" (fh: *const Fint, offset: *const Offset, buf:
+    Buffer, count: *const Count, datatype: *const Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_write_at_all_begin_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype);
     buf.free();
     code
 } }
-choice_f08! { "mpi_file_write_at_all_c" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const Count,
-    datatype: *const Fint, status: *mut Fint) [] {
+choice_large! { "file_write_at_all_c" "file_write_at_all" (fh: *const Fint, offset: *const Offset, buf: Buffer, count:
+    *const Count, datatype: *const Fint, status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_write_at_all_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice! { "mpi_file_write_at_all_end" (fh: *const Fint, buf: Buffer, status: *mut Fint) [] {
+choice! { "file_write_at_all_end" (fh: *const Fint, buf: Buffer, status: *mut Fint) [] {
     let Some(buf) = choice::solid(buf) else { return choice::refuse("MPI_File_write_at_all_end") };
     c::MPI_File_write_at_all_end(c_file(*fh), buf, c_status(status))
 } }
-choice_f08! { "mpi_file_write_at_c" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const Count, datatype:
-    *const Fint, status: *mut Fint) [] {
+choice_large! { "file_write_at_c" "file_write_at" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const
+    Count, datatype: *const Fint, status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_write_at_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice_f08! { "mpi_file_write_c" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint, status: *mut
-    Fint) [] {
+choice_large! { "file_write_c" "file_write" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint,
+    status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_write_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice! { "mpi_file_write_ordered" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status:
-    *mut Fint) [] {
+choice! { "file_write_ordered" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status: *mut
+    Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_write_ordered(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice! { "mpi_file_write_ordered_begin" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint) [] {
+choice! { "file_write_ordered_begin" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_write_ordered_begin(c_file(*fh), buf.address, buf.count, buf.datatype);
     buf.free();
     code
 } }
-choice_f08! { "mpi_file_write_ordered_begin_c" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const
-    Fint) [] {
+choice_large! { "file_write_ordered_begin_c" "file_write_ordered_begin" (fh: *const Fint, buf: Buffer, count: *const
+    Count, datatype: *const Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_write_ordered_begin_c(c_file(*fh), buf.address, buf.count, buf.datatype);
     buf.free();
     code
 } }
-choice_f08! { "mpi_file_write_ordered_c" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint,
-    status: *mut Fint) [] {
+choice_large! { "file_write_ordered_c" "file_write_ordered" (fh: *const Fint, buf: Buffer, count: *const Count,
+    datatype: *const Fint, status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_write_ordered_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice! { "mpi_file_write_ordered_end" (fh: *const Fint, buf: Buffer, status: *mut Fint) [] {
+choice! { "file_write_ordered_end" (fh: *const Fint, buf: Buffer, status: *mut Fint) [] {
     let Some(buf) = choice::solid(buf) else { return choice::refuse("MPI_File_write_ordered_end") };
     c::MPI_File_write_ordered_end(c_file(*fh), buf, c_status(status))
 } }
-choice! { "mpi_file_write_shared" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status:
-    *mut Fint) [] {
+choice! { "file_write_shared" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status: *mut
+    Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_write_shared(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();
     code
 } }
-choice_f08! { "mpi_file_write_shared_c" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint,
-    status: *mut Fint) [] {
+choice_large! { "file_write_shared_c" "file_write_shared" (fh: *const Fint, buf: Buffer, count: *const Count, datatype:
+    *const Fint, status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_File_write_shared_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
     buf.free();

@@ -4,22 +4,22 @@
 
 use crate::binding::prelude::*;
 
-choice! { "mpi_bsend" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
-    comm: *const Fint) [] {
+choice! { "bsend" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int, comm:
+    *const Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_Bsend(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm));
     buf.free();
     code
 } }
-choice_f08! { "mpi_bsend_c" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag: *const
-    c_int, comm: *const Fint) [] {
+choice_large! { "bsend_c" "bsend" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag:
+    *const c_int, comm: *const Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_Bsend_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm));
     buf.free();
     code
 } }
-choice! { "mpi_bsend_init" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const
-    c_int, comm: *const Fint, request: *mut Fint) [] {
+choice! { "bsend_init" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
+    comm: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Bsend_init(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
@@ -27,8 +27,8 @@ choice! { "mpi_bsend_init" (buf: Buffer, count: *const c_int, datatype: *const F
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_bsend_init_c" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag:
-    *const c_int, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "bsend_init_c" "bsend_init" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const
+    c_int, tag: *const c_int, comm: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Bsend_init_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
@@ -36,59 +36,59 @@ choice_f08! { "mpi_bsend_init_c" (buf: Buffer, count: *const Count, datatype: *c
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_buffer_attach" (buffer: Buffer, size: *const c_int) [] {
+choice! { "buffer_attach" (buffer: Buffer, size: *const c_int) [] {
     c::MPI_Buffer_attach(buffer.address(), *size)
 } }
-choice_f08! { "mpi_buffer_attach_c" (buffer: Buffer, size: *const Count) [] {
+choice_large! { "buffer_attach_c" "buffer_attach" (buffer: Buffer, size: *const Count) [] {
     c::MPI_Buffer_attach_c(buffer.address(), *size)
 } }
-plain! { "mpi_buffer_flush" () [] {
+plain! { "buffer_flush" () [] {
     c::MPI_Buffer_flush()
 } }
-plain! { "mpi_buffer_iflush" (request: *mut Fint) [] {
+plain! { "buffer_iflush" (request: *mut Fint) [] {
     let mut c_request = handle(*request);
     let code = c::MPI_Buffer_iflush(&mut c_request);
     if code == 0 { *request = number(c_request); }
     code
 } }
-plain! { "mpi_cancel" (request: *const Fint) [] {
+plain! { "cancel" (request: *const Fint) [] {
     let mut c_request = handle(*request);
     c::MPI_Cancel(&mut c_request)
 } }
-choice! { "mpi_comm_attach_buffer" (comm: *const Fint, buffer: Buffer, size: *const c_int) [] {
+choice! { "comm_attach_buffer" (comm: *const Fint, buffer: Buffer, size: *const c_int) [] {
     c::MPI_Comm_attach_buffer(handle(*comm), buffer.address(), *size)
 } }
-choice_f08! { "mpi_comm_attach_buffer_c" (comm: *const Fint, buffer: Buffer, size: *const Count) [] {
+choice_large! { "comm_attach_buffer_c" "comm_attach_buffer" (comm: *const Fint, buffer: Buffer, size: *const Count) [] {
     c::MPI_Comm_attach_buffer_c(handle(*comm), buffer.address(), *size)
 } }
-plain! { "mpi_comm_flush_buffer" (comm: *const Fint) [] {
+plain! { "comm_flush_buffer" (comm: *const Fint) [] {
     c::MPI_Comm_flush_buffer(handle(*comm))
 } }
-plain! { "mpi_comm_iflush_buffer" (comm: *const Fint, request: *mut Fint) [] {
+plain! { "comm_iflush_buffer" (comm: *const Fint, request: *mut Fint) [] {
     let mut c_request = handle(*request);
     let code = c::MPI_Comm_iflush_buffer(handle(*comm), &mut c_request);
     if code == 0 { *request = number(c_request); }
     code
 } }
-plain! { "mpi_get_count" (status: *mut Fint, datatype: *const Fint, count: *mut c_int) [] {
+plain! { "get_count" (status: *mut Fint, datatype: *const Fint, count: *mut c_int) [] {
     c::MPI_Get_count(c_status(status), handle(*datatype), count)
 } }
-plain_f08! { "mpi_get_count_c" (status: *mut Fint, datatype: *const Fint, count: *mut Count) [] {
+plain_large! { "get_count_c" "get_count" (status: *mut Fint, datatype: *const Fint, count: *mut Count) [] {
     c::MPI_Get_count_c(c_status(status), handle(*datatype), count)
 } }
-plain! { "mpi_get_elements" (status: *mut Fint, datatype: *const Fint, count: *mut c_int) [] {
+plain! { "get_elements" (status: *mut Fint, datatype: *const Fint, count: *mut c_int) [] {
     c::MPI_Get_elements(c_status(status), handle(*datatype), count)
 } }
-plain_f08! { "mpi_get_elements_c" (status: *mut Fint, datatype: *const Fint, count: *mut Count) [] {
+plain_large! { "get_elements_c" "get_elements" (status: *mut Fint, datatype: *const Fint, count: *mut Count) [] {
     c::MPI_Get_elements_c(c_status(status), handle(*datatype), count)
 } }
-plain! { "mpi_get_elements_x" (status: *mut Fint, datatype: *const Fint, count: *mut Count) [] {
+plain! { "get_elements_x" (status: *mut Fint, datatype: *const Fint, count: *mut Count) [] {
     c::MPI_Get_elements_x(c_status(status), handle(*datatype), count)
 } }
-plain! { "mpi_grequest_complete" (request: *const Fint) [] {
+plain! { "grequest_complete" (request: *const Fint) [] {
     c::MPI_Grequest_complete(handle(*request))
 } }
-choice! { "mpi_ibsend" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
+choice! { "ibsend" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
     comm: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
@@ -97,8 +97,8 @@ choice! { "mpi_ibsend" (buf: Buffer, count: *const c_int, datatype: *const Fint,
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_ibsend_c" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag: *const
-    c_int, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "ibsend_c" "ibsend" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag:
+    *const c_int, comm: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Ibsend_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
@@ -106,8 +106,8 @@ choice_f08! { "mpi_ibsend_c" (buf: Buffer, count: *const Count, datatype: *const
     if code == 0 { *request = number(c_request); }
     code
 } }
-plain! { "mpi_improbe" (source: *const c_int, tag: *const c_int, comm: *const Fint, flag: *mut Logical, message: *mut
-    Fint, status: *mut Fint) [] {
+plain! { "improbe" (source: *const c_int, tag: *const c_int, comm: *const Fint, flag: *mut Logical, message: *mut Fint,
+    status: *mut Fint) [] {
     let mut c_flag: c_int = 0;
     let mut c_message = handle(*message);
     let code = c::MPI_Improbe(*source, *tag, handle(*comm), &mut c_flag, &mut c_message, c_status(status));
@@ -115,8 +115,7 @@ plain! { "mpi_improbe" (source: *const c_int, tag: *const c_int, comm: *const Fi
     if code == 0 { *message = number(c_message); }
     code
 } }
-choice! { "mpi_imrecv" (buf: Buffer, count: *const c_int, datatype: *const Fint, message: *mut Fint, request: *mut Fint)
-    [] {
+choice! { "imrecv" (buf: Buffer, count: *const c_int, datatype: *const Fint, message: *mut Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_message = handle(*message);
     let mut c_request = handle(*request);
@@ -126,8 +125,8 @@ choice! { "mpi_imrecv" (buf: Buffer, count: *const c_int, datatype: *const Fint,
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_imrecv_c" (buf: Buffer, count: *const Count, datatype: *const Fint, message: *mut Fint, request: *mut
-    Fint) [] {
+choice_large! { "imrecv_c" "imrecv" (buf: Buffer, count: *const Count, datatype: *const Fint, message: *mut Fint,
+    request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_message = handle(*message);
     let mut c_request = handle(*request);
@@ -137,14 +136,13 @@ choice_f08! { "mpi_imrecv_c" (buf: Buffer, count: *const Count, datatype: *const
     if code == 0 { *request = number(c_request); }
     code
 } }
-plain! { "mpi_iprobe" (source: *const c_int, tag: *const c_int, comm: *const Fint, flag: *mut Logical, status: *mut
-    Fint) [] {
+plain! { "iprobe" (source: *const c_int, tag: *const c_int, comm: *const Fint, flag: *mut Logical, status: *mut Fint) [] {
     let mut c_flag: c_int = 0;
     let code = c::MPI_Iprobe(*source, *tag, handle(*comm), &mut c_flag, c_status(status));
     if code == 0 { *flag = logical(c_flag); }
     code
 } }
-choice! { "mpi_irecv" (buf: Buffer, count: *const c_int, datatype: *const Fint, source: *const c_int, tag: *const c_int,
+choice! { "irecv" (buf: Buffer, count: *const c_int, datatype: *const Fint, source: *const c_int, tag: *const c_int,
     comm: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
@@ -153,8 +151,8 @@ choice! { "mpi_irecv" (buf: Buffer, count: *const c_int, datatype: *const Fint, 
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_irecv_c" (buf: Buffer, count: *const Count, datatype: *const Fint, source: *const c_int, tag: *const
-    c_int, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "irecv_c" "irecv" (buf: Buffer, count: *const Count, datatype: *const Fint, source: *const c_int, tag:
+    *const c_int, comm: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Irecv_c(buf.address, buf.count, buf.datatype, *source, *tag, handle(*comm), &mut c_request);
@@ -162,7 +160,7 @@ choice_f08! { "mpi_irecv_c" (buf: Buffer, count: *const Count, datatype: *const 
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_irsend" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
+choice! { "irsend" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
     comm: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
@@ -171,8 +169,8 @@ choice! { "mpi_irsend" (buf: Buffer, count: *const c_int, datatype: *const Fint,
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_irsend_c" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag: *const
-    c_int, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "irsend_c" "irsend" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag:
+    *const c_int, comm: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Irsend_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
@@ -180,8 +178,8 @@ choice_f08! { "mpi_irsend_c" (buf: Buffer, count: *const Count, datatype: *const
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_isend" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
-    comm: *const Fint, request: *mut Fint) [] {
+choice! { "isend" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int, comm:
+    *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Isend(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
@@ -189,8 +187,8 @@ choice! { "mpi_isend" (buf: Buffer, count: *const c_int, datatype: *const Fint, 
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_isend_c" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag: *const
-    c_int, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "isend_c" "isend" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag:
+    *const c_int, comm: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Isend_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
@@ -198,7 +196,7 @@ choice_f08! { "mpi_isend_c" (buf: Buffer, count: *const Count, datatype: *const 
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_isendrecv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, dest: *const c_int, sendtag:
+choice! { "isendrecv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, dest: *const c_int, sendtag:
     *const c_int, recvbuf: Buffer, recvcount: *const c_int, recvtype: *const Fint, source: *const c_int, recvtag: *const
     c_int, comm: *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
@@ -211,8 +209,8 @@ choice! { "mpi_isendrecv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_isendrecv_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, dest: *const c_int,
-    sendtag: *const c_int, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, source: *const c_int,
+choice_large! { "isendrecv_c" "isendrecv" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, dest: *const
+    c_int, sendtag: *const c_int, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, source: *const c_int,
     recvtag: *const c_int, comm: *const Fint, request: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
@@ -224,7 +222,7 @@ choice_f08! { "mpi_isendrecv_c" (sendbuf: Buffer, sendcount: *const Count, sendt
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_isendrecv_replace" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, sendtag:
+choice! { "isendrecv_replace" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, sendtag:
     *const c_int, source: *const c_int, recvtag: *const c_int, comm: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
@@ -234,8 +232,9 @@ choice! { "mpi_isendrecv_replace" (buf: Buffer, count: *const c_int, datatype: *
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_isendrecv_replace_c" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int,
-    sendtag: *const c_int, source: *const c_int, recvtag: *const c_int, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "isendrecv_replace_c" "isendrecv_replace" (buf: Buffer, count: *const Count, datatype: *const Fint,
+    dest: *const c_int, sendtag: *const c_int, source: *const c_int, recvtag: *const c_int, comm: *const Fint, request:
+    *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Isendrecv_replace_c(buf.address, buf.count, buf.datatype, *dest, *sendtag, *source, *recvtag,
@@ -244,7 +243,7 @@ choice_f08! { "mpi_isendrecv_replace_c" (buf: Buffer, count: *const Count, datat
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_issend" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
+choice! { "issend" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
     comm: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
@@ -253,8 +252,8 @@ choice! { "mpi_issend" (buf: Buffer, count: *const c_int, datatype: *const Fint,
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_issend_c" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag: *const
-    c_int, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "issend_c" "issend" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag:
+    *const c_int, comm: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Issend_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
@@ -262,15 +261,13 @@ choice_f08! { "mpi_issend_c" (buf: Buffer, count: *const Count, datatype: *const
     if code == 0 { *request = number(c_request); }
     code
 } }
-plain! { "mpi_mprobe" (source: *const c_int, tag: *const c_int, comm: *const Fint, message: *mut Fint, status: *mut
-    Fint) [] {
+plain! { "mprobe" (source: *const c_int, tag: *const c_int, comm: *const Fint, message: *mut Fint, status: *mut Fint) [] {
     let mut c_message = handle(*message);
     let code = c::MPI_Mprobe(*source, *tag, handle(*comm), &mut c_message, c_status(status));
     if code == 0 { *message = number(c_message); }
     code
 } }
-choice! { "mpi_mrecv" (buf: Buffer, count: *const c_int, datatype: *const Fint, message: *mut Fint, status: *mut Fint)
-    [] {
+choice! { "mrecv" (buf: Buffer, count: *const c_int, datatype: *const Fint, message: *mut Fint, status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_message = handle(*message);
     let code = c::MPI_Mrecv(buf.address, buf.count, buf.datatype, &mut c_message, c_status(status));
@@ -278,8 +275,8 @@ choice! { "mpi_mrecv" (buf: Buffer, count: *const c_int, datatype: *const Fint, 
     if code == 0 { *message = number(c_message); }
     code
 } }
-choice_f08! { "mpi_mrecv_c" (buf: Buffer, count: *const Count, datatype: *const Fint, message: *mut Fint, status: *mut
-    Fint) [] {
+choice_large! { "mrecv_c" "mrecv" (buf: Buffer, count: *const Count, datatype: *const Fint, message: *mut Fint, status:
+    *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_message = handle(*message);
     let code = c::MPI_Mrecv_c(buf.address, buf.count, buf.datatype, &mut c_message, c_status(status));
@@ -287,22 +284,22 @@ choice_f08! { "mpi_mrecv_c" (buf: Buffer, count: *const Count, datatype: *const 
     if code == 0 { *message = number(c_message); }
     code
 } }
-plain! { "mpi_parrived" (request: *const Fint, partition: *const c_int, flag: *mut Logical) [] {
+plain! { "parrived" (request: *const Fint, partition: *const c_int, flag: *mut Logical) [] {
     let mut c_flag: c_int = 0;
     let code = c::MPI_Parrived(handle(*request), *partition, &mut c_flag);
     if code == 0 { *flag = logical(c_flag); }
     code
 } }
-plain! { "mpi_pready" (partition: *const c_int, request: *const Fint) [] {
+plain! { "pready" (partition: *const c_int, request: *const Fint) [] {
     c::MPI_Pready(*partition, handle(*request))
 } }
-plain! { "mpi_pready_list" (length: *const c_int, array_of_partitions: *const c_int, request: *const Fint) [] {
+plain! { "pready_list" (length: *const c_int, array_of_partitions: *const c_int, request: *const Fint) [] {
     c::MPI_Pready_list(*length, array_of_partitions, handle(*request))
 } }
-plain! { "mpi_pready_range" (partition_low: *const c_int, partition_high: *const c_int, request: *const Fint) [] {
+plain! { "pready_range" (partition_low: *const c_int, partition_high: *const c_int, request: *const Fint) [] {
     c::MPI_Pready_range(*partition_low, *partition_high, handle(*request))
 } }
-choice! { "mpi_precv_init" (buf: Buffer, partitions: *const c_int, count: *const Count, datatype: *const Fint, source:
+choice! { "precv_init" (buf: Buffer, partitions: *const c_int, count: *const Count, datatype: *const Fint, source:
     *const c_int, tag: *const c_int, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let buf = choice::Copied::of(buf);
     let mut c_request = handle(*request);
@@ -312,11 +309,11 @@ choice! { "mpi_precv_init" (buf: Buffer, partitions: *const c_int, count: *const
     if code == 0 { *request = number(c_request); }
     code
 } }
-plain! { "mpi_probe" (source: *const c_int, tag: *const c_int, comm: *const Fint, status: *mut Fint) [] {
+plain! { "probe" (source: *const c_int, tag: *const c_int, comm: *const Fint, status: *mut Fint) [] {
     c::MPI_Probe(*source, *tag, handle(*comm), c_status(status))
 } }
-choice! { "mpi_psend_init" (buf: Buffer, partitions: *const c_int, count: *const Count, datatype: *const Fint, dest:
-    *const c_int, tag: *const c_int, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+choice! { "psend_init" (buf: Buffer, partitions: *const c_int, count: *const Count, datatype: *const Fint, dest: *const
+    c_int, tag: *const c_int, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
     let buf = choice::Copied::of(buf);
     let mut c_request = handle(*request);
     let code = c::MPI_Psend_init(buf.address(), *partitions, *count, handle(*datatype), *dest, *tag, handle(*comm),
@@ -325,22 +322,22 @@ choice! { "mpi_psend_init" (buf: Buffer, partitions: *const c_int, count: *const
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_recv" (buf: Buffer, count: *const c_int, datatype: *const Fint, source: *const c_int, tag: *const c_int,
+choice! { "recv" (buf: Buffer, count: *const c_int, datatype: *const Fint, source: *const c_int, tag: *const c_int,
     comm: *const Fint, status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_Recv(buf.address, buf.count, buf.datatype, *source, *tag, handle(*comm), c_status(status));
     buf.free();
     code
 } }
-choice_f08! { "mpi_recv_c" (buf: Buffer, count: *const Count, datatype: *const Fint, source: *const c_int, tag: *const
-    c_int, comm: *const Fint, status: *mut Fint) [] {
+choice_large! { "recv_c" "recv" (buf: Buffer, count: *const Count, datatype: *const Fint, source: *const c_int, tag:
+    *const c_int, comm: *const Fint, status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_Recv_c(buf.address, buf.count, buf.datatype, *source, *tag, handle(*comm), c_status(status));
     buf.free();
     code
 } }
-choice! { "mpi_recv_init" (buf: Buffer, count: *const c_int, datatype: *const Fint, source: *const c_int, tag: *const
-    c_int, comm: *const Fint, request: *mut Fint) [] {
+choice! { "recv_init" (buf: Buffer, count: *const c_int, datatype: *const Fint, source: *const c_int, tag: *const c_int,
+    comm: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Recv_init(buf.address, buf.count, buf.datatype, *source, *tag, handle(*comm), &mut c_request);
@@ -348,8 +345,8 @@ choice! { "mpi_recv_init" (buf: Buffer, count: *const c_int, datatype: *const Fi
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_recv_init_c" (buf: Buffer, count: *const Count, datatype: *const Fint, source: *const c_int, tag:
-    *const c_int, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "recv_init_c" "recv_init" (buf: Buffer, count: *const Count, datatype: *const Fint, source: *const
+    c_int, tag: *const c_int, comm: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Recv_init_c(buf.address, buf.count, buf.datatype, *source, *tag, handle(*comm), &mut c_request);
@@ -357,19 +354,19 @@ choice_f08! { "mpi_recv_init_c" (buf: Buffer, count: *const Count, datatype: *co
     if code == 0 { *request = number(c_request); }
     code
 } }
-plain! { "mpi_request_free" (request: *mut Fint) [] {
+plain! { "request_free" (request: *mut Fint) [] {
     let mut c_request = handle(*request);
     let code = c::MPI_Request_free(&mut c_request);
     if code == 0 { *request = number(c_request); }
     code
 } }
-plain! { "mpi_request_get_status" (request: *const Fint, flag: *mut Logical, status: *mut Fint) [] {
+plain! { "request_get_status" (request: *const Fint, flag: *mut Logical, status: *mut Fint) [] {
     let mut c_flag: c_int = 0;
     let code = c::MPI_Request_get_status(handle(*request), &mut c_flag, c_status(status));
     if code == 0 { *flag = logical(c_flag); }
     code
 } }
-plain! { "mpi_request_get_status_all" (count: *const c_int, array_of_requests: *const Fint, flag: *mut Logical,
+plain! { "request_get_status_all" (count: *const c_int, array_of_requests: *const Fint, flag: *mut Logical,
     array_of_statuses: *mut Fint) [] {
     let array_of_requests = Handles::of(array_of_requests, || entries(*count));
     let mut c_flag: c_int = 0;
@@ -378,8 +375,8 @@ plain! { "mpi_request_get_status_all" (count: *const c_int, array_of_requests: *
     if code == 0 { *flag = logical(c_flag); }
     code
 } }
-plain! { "mpi_request_get_status_any" (count: *const c_int, array_of_requests: *const Fint, index: *mut c_int, flag:
-    *mut Logical, status: *mut Fint) [] {
+plain! { "request_get_status_any" (count: *const c_int, array_of_requests: *const Fint, index: *mut c_int, flag: *mut
+    Logical, status: *mut Fint) [] {
     let array_of_requests = Handles::of(array_of_requests, || entries(*count));
     let mut c_flag: c_int = 0;
     let code = c::MPI_Request_get_status_any(*count, array_of_requests.as_ptr(), index, &mut c_flag, c_status(status));
@@ -387,7 +384,7 @@ plain! { "mpi_request_get_status_any" (count: *const c_int, array_of_requests: *
     if code == 0 { *flag = logical(c_flag); }
     code
 } }
-plain! { "mpi_request_get_status_some" (incount: *const c_int, array_of_requests: *const Fint, outcount: *mut c_int,
+plain! { "request_get_status_some" (incount: *const c_int, array_of_requests: *const Fint, outcount: *mut c_int,
     array_of_indices: *mut c_int, array_of_statuses: *mut Fint) [] {
     let array_of_requests = Handles::of(array_of_requests, || entries(*incount));
     let code = c::MPI_Request_get_status_some(*incount, array_of_requests.as_ptr(), outcount, array_of_indices,
@@ -395,22 +392,22 @@ plain! { "mpi_request_get_status_some" (incount: *const c_int, array_of_requests
     if code == 0 { from_one(array_of_indices, *outcount); }
     code
 } }
-choice! { "mpi_rsend" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
-    comm: *const Fint) [] {
+choice! { "rsend" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int, comm:
+    *const Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_Rsend(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm));
     buf.free();
     code
 } }
-choice_f08! { "mpi_rsend_c" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag: *const
-    c_int, comm: *const Fint) [] {
+choice_large! { "rsend_c" "rsend" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag:
+    *const c_int, comm: *const Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_Rsend_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm));
     buf.free();
     code
 } }
-choice! { "mpi_rsend_init" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const
-    c_int, comm: *const Fint, request: *mut Fint) [] {
+choice! { "rsend_init" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
+    comm: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Rsend_init(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
@@ -418,8 +415,8 @@ choice! { "mpi_rsend_init" (buf: Buffer, count: *const c_int, datatype: *const F
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_rsend_init_c" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag:
-    *const c_int, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "rsend_init_c" "rsend_init" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const
+    c_int, tag: *const c_int, comm: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Rsend_init_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
@@ -427,22 +424,22 @@ choice_f08! { "mpi_rsend_init_c" (buf: Buffer, count: *const Count, datatype: *c
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_send" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
-    comm: *const Fint) [] {
+choice! { "send" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int, comm:
+    *const Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_Send(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm));
     buf.free();
     code
 } }
-choice_f08! { "mpi_send_c" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag: *const
-    c_int, comm: *const Fint) [] {
+choice_large! { "send_c" "send" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag:
+    *const c_int, comm: *const Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_Send_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm));
     buf.free();
     code
 } }
-choice! { "mpi_send_init" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const
-    c_int, comm: *const Fint, request: *mut Fint) [] {
+choice! { "send_init" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
+    comm: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Send_init(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
@@ -450,8 +447,8 @@ choice! { "mpi_send_init" (buf: Buffer, count: *const c_int, datatype: *const Fi
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_send_init_c" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag:
-    *const c_int, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "send_init_c" "send_init" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int,
+    tag: *const c_int, comm: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Send_init_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
@@ -459,7 +456,7 @@ choice_f08! { "mpi_send_init_c" (buf: Buffer, count: *const Count, datatype: *co
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_sendrecv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, dest: *const c_int, sendtag:
+choice! { "sendrecv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, dest: *const c_int, sendtag:
     *const c_int, recvbuf: Buffer, recvcount: *const c_int, recvtype: *const Fint, source: *const c_int, recvtag: *const
     c_int, comm: *const Fint, status: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
@@ -470,8 +467,8 @@ choice! { "mpi_sendrecv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *c
     recvbuf.free();
     code
 } }
-choice_f08! { "mpi_sendrecv_c" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, dest: *const c_int,
-    sendtag: *const c_int, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, source: *const c_int,
+choice_large! { "sendrecv_c" "sendrecv" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, dest: *const
+    c_int, sendtag: *const c_int, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, source: *const c_int,
     recvtag: *const c_int, comm: *const Fint, status: *mut Fint) [] {
     let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
     let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
@@ -481,7 +478,7 @@ choice_f08! { "mpi_sendrecv_c" (sendbuf: Buffer, sendcount: *const Count, sendty
     recvbuf.free();
     code
 } }
-choice! { "mpi_sendrecv_replace" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, sendtag:
+choice! { "sendrecv_replace" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, sendtag:
     *const c_int, source: *const c_int, recvtag: *const c_int, comm: *const Fint, status: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_Sendrecv_replace(buf.address, buf.count, buf.datatype, *dest, *sendtag, *source, *recvtag,
@@ -489,45 +486,47 @@ choice! { "mpi_sendrecv_replace" (buf: Buffer, count: *const c_int, datatype: *c
     buf.free();
     code
 } }
-choice_f08! { "mpi_sendrecv_replace_c" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int,
-    sendtag: *const c_int, source: *const c_int, recvtag: *const c_int, comm: *const Fint, status: *mut Fint) [] {
+choice_large! { "sendrecv_replace_c" "sendrecv_replace" (buf: Buffer, count: *const Count, datatype: *const Fint, dest:
+    *const c_int, sendtag: *const c_int, source: *const c_int, recvtag: *const c_int, comm: *const Fint, status: *mut
+    Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_Sendrecv_replace_c(buf.address, buf.count, buf.datatype, *dest, *sendtag, *source, *recvtag,
         handle(*comm), c_status(status));
     buf.free();
     code
 } }
-choice! { "mpi_session_attach_buffer" (session: *const Fint, buffer: Buffer, size: *const c_int) [] {
+choice! { "session_attach_buffer" (session: *const Fint, buffer: Buffer, size: *const c_int) [] {
     c::MPI_Session_attach_buffer(handle(*session), buffer.address(), *size)
 } }
-choice_f08! { "mpi_session_attach_buffer_c" (session: *const Fint, buffer: Buffer, size: *const Count) [] {
+choice_large! { "session_attach_buffer_c" "session_attach_buffer" (session: *const Fint, buffer: Buffer, size: *const
+    Count) [] {
     c::MPI_Session_attach_buffer_c(handle(*session), buffer.address(), *size)
 } }
-plain! { "mpi_session_flush_buffer" (session: *const Fint) [] {
+plain! { "session_flush_buffer" (session: *const Fint) [] {
     c::MPI_Session_flush_buffer(handle(*session))
 } }
-plain! { "mpi_session_iflush_buffer" (session: *const Fint, request: *mut Fint) [] {
+plain! { "session_iflush_buffer" (session: *const Fint, request: *mut Fint) [] {
     let mut c_request = handle(*request);
     let code = c::MPI_Session_iflush_buffer(handle(*session), &mut c_request);
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_ssend" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
-    comm: *const Fint) [] {
+choice! { "ssend" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int, comm:
+    *const Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_Ssend(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm));
     buf.free();
     code
 } }
-choice_f08! { "mpi_ssend_c" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag: *const
-    c_int, comm: *const Fint) [] {
+choice_large! { "ssend_c" "ssend" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag:
+    *const c_int, comm: *const Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let code = c::MPI_Ssend_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm));
     buf.free();
     code
 } }
-choice! { "mpi_ssend_init" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const
-    c_int, comm: *const Fint, request: *mut Fint) [] {
+choice! { "ssend_init" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
+    comm: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Ssend_init(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
@@ -535,8 +534,8 @@ choice! { "mpi_ssend_init" (buf: Buffer, count: *const c_int, datatype: *const F
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_ssend_init_c" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag:
-    *const c_int, comm: *const Fint, request: *mut Fint) [] {
+choice_large! { "ssend_init_c" "ssend_init" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const
+    c_int, tag: *const c_int, comm: *const Fint, request: *mut Fint) [] {
     let buf = choice::described(buf, *count, handle(*datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Ssend_init_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
@@ -544,49 +543,50 @@ choice_f08! { "mpi_ssend_init_c" (buf: Buffer, count: *const Count, datatype: *c
     if code == 0 { *request = number(c_request); }
     code
 } }
-plain! { "mpi_start" (request: *mut Fint) [] {
+plain! { "start" (request: *mut Fint) [] {
     let mut c_request = handle(*request);
     let code = c::MPI_Start(&mut c_request);
     if code == 0 { *request = number(c_request); }
     code
 } }
-plain! { "mpi_startall" (count: *const c_int, array_of_requests: *mut Fint) [] {
+plain! { "startall" (count: *const c_int, array_of_requests: *mut Fint) [] {
     let mut c_array_of_requests = Handles::of(array_of_requests, || entries(*count));
     let code = c::MPI_Startall(*count, c_array_of_requests.as_mut_ptr());
     c_array_of_requests.store(array_of_requests);
     code
 } }
-plain! { "mpi_status_get_error" (status: *mut Fint, err: *mut c_int) [] {
+plain! { "status_get_error" (status: *mut Fint, err: *mut c_int) [] {
     c::MPI_Status_get_error(c_status(status), err)
 } }
-plain! { "mpi_status_get_source" (status: *mut Fint, source: *mut c_int) [] {
+plain! { "status_get_source" (status: *mut Fint, source: *mut c_int) [] {
     c::MPI_Status_get_source(c_status(status), source)
 } }
-plain! { "mpi_status_get_tag" (status: *mut Fint, tag: *mut c_int) [] {
+plain! { "status_get_tag" (status: *mut Fint, tag: *mut c_int) [] {
     c::MPI_Status_get_tag(c_status(status), tag)
 } }
-plain! { "mpi_status_set_cancelled" (status: *mut Fint, flag: *const Logical) [] {
+plain! { "status_set_cancelled" (status: *mut Fint, flag: *const Logical) [] {
     c::MPI_Status_set_cancelled(c_status(status), truth(*flag))
 } }
-plain! { "mpi_status_set_elements" (status: *mut Fint, datatype: *const Fint, count: *const c_int) [] {
+plain! { "status_set_elements" (status: *mut Fint, datatype: *const Fint, count: *const c_int) [] {
     c::MPI_Status_set_elements(c_status(status), handle(*datatype), *count)
 } }
-plain_f08! { "mpi_status_set_elements_c" (status: *mut Fint, datatype: *const Fint, count: *const Count) [] {
+plain_large! { "status_set_elements_c" "status_set_elements" (status: *mut Fint, datatype: *const Fint, count: *const
+    Count) [] {
     c::MPI_Status_set_elements_c(c_status(status), handle(*datatype), *count)
 } }
-plain! { "mpi_status_set_elements_x" (status: *mut Fint, datatype: *const Fint, count: *const Count) [] {
+plain! { "status_set_elements_x" (status: *mut Fint, datatype: *const Fint, count: *const Count) [] {
     c::MPI_Status_set_elements_x(c_status(status), handle(*datatype), *count)
 } }
-plain! { "mpi_status_set_error" (status: *mut Fint, err: *const c_int) [] {
+plain! { "status_set_error" (status: *mut Fint, err: *const c_int) [] {
     c::MPI_Status_set_error(c_status(status), *err)
 } }
-plain! { "mpi_status_set_source" (status: *mut Fint, source: *const c_int) [] {
+plain! { "status_set_source" (status: *mut Fint, source: *const c_int) [] {
     c::MPI_Status_set_source(c_status(status), *source)
 } }
-plain! { "mpi_status_set_tag" (status: *mut Fint, tag: *const c_int) [] {
+plain! { "status_set_tag" (status: *mut Fint, tag: *const c_int) [] {
     c::MPI_Status_set_tag(c_status(status), *tag)
 } }
-plain! { "mpi_test" (request: *mut Fint, flag: *mut Logical, status: *mut Fint) [] {
+plain! { "test" (request: *mut Fint, flag: *mut Logical, status: *mut Fint) [] {
     let mut c_request = handle(*request);
     let mut c_flag: c_int = 0;
     let code = c::MPI_Test(&mut c_request, &mut c_flag, c_status(status));
@@ -594,14 +594,14 @@ plain! { "mpi_test" (request: *mut Fint, flag: *mut Logical, status: *mut Fint) 
     if code == 0 { *flag = logical(c_flag); }
     code
 } }
-plain! { "mpi_test_cancelled" (status: *mut Fint, flag: *mut Logical) [] {
+plain! { "test_cancelled" (status: *mut Fint, flag: *mut Logical) [] {
     let mut c_flag: c_int = 0;
     let code = c::MPI_Test_cancelled(c_status(status), &mut c_flag);
     if code == 0 { *flag = logical(c_flag); }
     code
 } }
-plain! { "mpi_testall" (count: *const c_int, array_of_requests: *mut Fint, flag: *mut Logical, array_of_statuses: *mut
-    Fint) [] {
+plain! { "testall" (count: *const c_int, array_of_requests: *mut Fint, flag: *mut Logical, array_of_statuses: *mut Fint)
+    [] {
     let mut c_array_of_requests = Handles::of(array_of_requests, || entries(*count));
     let mut c_flag: c_int = 0;
     let code = c::MPI_Testall(*count, c_array_of_requests.as_mut_ptr(), &mut c_flag, c_statuses(array_of_statuses));
@@ -609,8 +609,8 @@ plain! { "mpi_testall" (count: *const c_int, array_of_requests: *mut Fint, flag:
     if code == 0 { *flag = logical(c_flag); }
     code
 } }
-plain! { "mpi_testany" (count: *const c_int, array_of_requests: *mut Fint, index: *mut c_int, flag: *mut Logical,
-    status: *mut Fint) [] {
+plain! { "testany" (count: *const c_int, array_of_requests: *mut Fint, index: *mut c_int, flag: *mut Logical, status:
+    *mut Fint) [] {
     let mut c_array_of_requests = Handles::of(array_of_requests, || entries(*count));
     let mut c_flag: c_int = 0;
     let code = c::MPI_Testany(*count, c_array_of_requests.as_mut_ptr(), index, &mut c_flag, c_status(status));
@@ -619,8 +619,8 @@ plain! { "mpi_testany" (count: *const c_int, array_of_requests: *mut Fint, index
     if code == 0 { *flag = logical(c_flag); }
     code
 } }
-plain! { "mpi_testsome" (incount: *const c_int, array_of_requests: *mut Fint, outcount: *mut c_int, array_of_indices:
-    *mut c_int, array_of_statuses: *mut Fint) [] {
+plain! { "testsome" (incount: *const c_int, array_of_requests: *mut Fint, outcount: *mut c_int, array_of_indices: *mut
+    c_int, array_of_statuses: *mut Fint) [] {
     let mut c_array_of_requests = Handles::of(array_of_requests, || entries(*incount));
     let code = c::MPI_Testsome(*incount, c_array_of_requests.as_mut_ptr(), outcount, array_of_indices,
         c_statuses(array_of_statuses));
@@ -628,27 +628,27 @@ plain! { "mpi_testsome" (incount: *const c_int, array_of_requests: *mut Fint, ou
     if code == 0 { from_one(array_of_indices, *outcount); }
     code
 } }
-plain! { "mpi_wait" (request: *mut Fint, status: *mut Fint) [] {
+plain! { "wait" (request: *mut Fint, status: *mut Fint) [] {
     let mut c_request = handle(*request);
     let code = c::MPI_Wait(&mut c_request, c_status(status));
     if code == 0 { *request = number(c_request); }
     code
 } }
-plain! { "mpi_waitall" (count: *const c_int, array_of_requests: *mut Fint, array_of_statuses: *mut Fint) [] {
+plain! { "waitall" (count: *const c_int, array_of_requests: *mut Fint, array_of_statuses: *mut Fint) [] {
     let mut c_array_of_requests = Handles::of(array_of_requests, || entries(*count));
     let code = c::MPI_Waitall(*count, c_array_of_requests.as_mut_ptr(), c_statuses(array_of_statuses));
     c_array_of_requests.store(array_of_requests);
     code
 } }
-plain! { "mpi_waitany" (count: *const c_int, array_of_requests: *mut Fint, index: *mut c_int, status: *mut Fint) [] {
+plain! { "waitany" (count: *const c_int, array_of_requests: *mut Fint, index: *mut c_int, status: *mut Fint) [] {
     let mut c_array_of_requests = Handles::of(array_of_requests, || entries(*count));
     let code = c::MPI_Waitany(*count, c_array_of_requests.as_mut_ptr(), index, c_status(status));
     c_array_of_requests.store(array_of_requests);
     if code == 0 { from_one(index, 1); }
     code
 } }
-plain! { "mpi_waitsome" (incount: *const c_int, array_of_requests: *mut Fint, outcount: *mut c_int, array_of_indices:
-    *mut c_int, array_of_statuses: *mut Fint) [] {
+plain! { "waitsome" (incount: *const c_int, array_of_requests: *mut Fint, outcount: *mut c_int, array_of_indices: *mut
+    c_int, array_of_statuses: *mut Fint) [] {
     let mut c_array_of_requests = Handles::of(array_of_requests, || entries(*incount));
     let code = c::MPI_Waitsome(*incount, c_array_of_requests.as_mut_ptr(), outcount, array_of_indices,
         c_statuses(array_of_statuses));

@@ -4,7 +4,7 @@
 
 use crate::binding::prelude::*;
 
-choice! { "mpi_accumulate" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank:
+choice! { "accumulate" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank:
     *const c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, op: *const Fint,
     win: *const Fint) [] {
     let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
@@ -13,16 +13,16 @@ choice! { "mpi_accumulate" (origin_addr: Buffer, origin_count: *const c_int, ori
     origin_addr.free();
     code
 } }
-choice_f08! { "mpi_accumulate_c" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint,
-    target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, op:
-    *const Fint, win: *const Fint) [] {
+choice_large! { "accumulate_c" "accumulate" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const
+    Fint, target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint,
+    op: *const Fint, win: *const Fint) [] {
     let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
     let code = c::MPI_Accumulate_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank,
         *target_disp, *target_count, handle(*target_datatype), handle(*op), handle(*win));
     origin_addr.free();
     code
 } }
-choice! { "mpi_compare_and_swap" (origin_addr: Buffer, compare_addr: Buffer, result_addr: Buffer, datatype: *const Fint,
+choice! { "compare_and_swap" (origin_addr: Buffer, compare_addr: Buffer, result_addr: Buffer, datatype: *const Fint,
     target_rank: *const c_int, target_disp: *const Aint, win: *const Fint) [] {
     let Some(origin_addr) = choice::solid(origin_addr) else { return choice::refuse("MPI_Compare_and_swap") };
     let Some(compare_addr) = choice::solid(compare_addr) else { return choice::refuse("MPI_Compare_and_swap") };
@@ -30,14 +30,14 @@ choice! { "mpi_compare_and_swap" (origin_addr: Buffer, compare_addr: Buffer, res
     c::MPI_Compare_and_swap(origin_addr, compare_addr, result_addr, handle(*datatype), *target_rank, *target_disp,
         handle(*win))
 } }
-choice! { "mpi_fetch_and_op" (origin_addr: Buffer, result_addr: Buffer, datatype: *const Fint, target_rank: *const
-    c_int, target_disp: *const Aint, op: *const Fint, win: *const Fint) [] {
+choice! { "fetch_and_op" (origin_addr: Buffer, result_addr: Buffer, datatype: *const Fint, target_rank: *const c_int,
+    target_disp: *const Aint, op: *const Fint, win: *const Fint) [] {
     let Some(origin_addr) = choice::solid(origin_addr) else { return choice::refuse("MPI_Fetch_and_op") };
     let Some(result_addr) = choice::solid(result_addr) else { return choice::refuse("MPI_Fetch_and_op") };
     c::MPI_Fetch_and_op(origin_addr, result_addr, handle(*datatype), *target_rank, *target_disp, handle(*op),
         handle(*win))
 } }
-choice! { "mpi_get" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank: *const
+choice! { "get" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank: *const
     c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, win: *const Fint) [] {
     let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
     let code = c::MPI_Get(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
@@ -45,10 +45,9 @@ choice! { "mpi_get" (origin_addr: Buffer, origin_count: *const c_int, origin_dat
     origin_addr.free();
     code
 } }
-choice! { "mpi_get_accumulate" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint,
-    result_addr: Buffer, result_count: *const c_int, result_datatype: *const Fint, target_rank: *const c_int,
-    target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, op: *const Fint, win: *const
-    Fint) [] {
+choice! { "get_accumulate" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, result_addr:
+    Buffer, result_count: *const c_int, result_datatype: *const Fint, target_rank: *const c_int, target_disp: *const
+    Aint, target_count: *const c_int, target_datatype: *const Fint, op: *const Fint, win: *const Fint) [] {
     let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
     let result_addr = choice::described(result_addr, *result_count, handle(*result_datatype));
     let code = c::MPI_Get_accumulate(origin_addr.address, origin_addr.count, origin_addr.datatype, result_addr.address,
@@ -58,10 +57,10 @@ choice! { "mpi_get_accumulate" (origin_addr: Buffer, origin_count: *const c_int,
     result_addr.free();
     code
 } }
-choice_f08! { "mpi_get_accumulate_c" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint,
-    result_addr: Buffer, result_count: *const Count, result_datatype: *const Fint, target_rank: *const c_int,
-    target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, op: *const Fint, win: *const
-    Fint) [] {
+choice_large! { "get_accumulate_c" "get_accumulate" (origin_addr: Buffer, origin_count: *const Count, origin_datatype:
+    *const Fint, result_addr: Buffer, result_count: *const Count, result_datatype: *const Fint, target_rank: *const
+    c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, op: *const Fint, win:
+    *const Fint) [] {
     let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
     let result_addr = choice::described(result_addr, *result_count, handle(*result_datatype));
     let code = c::MPI_Get_accumulate_c(origin_addr.address, origin_addr.count, origin_addr.datatype,
@@ -71,16 +70,16 @@ choice_f08! { "mpi_get_accumulate_c" (origin_addr: Buffer, origin_count: *const 
     result_addr.free();
     code
 } }
-choice_f08! { "mpi_get_c" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint, target_rank:
-    *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, win: *const Fint)
-    [] {
+choice_large! { "get_c" "get" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint,
+    target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, win:
+    *const Fint) [] {
     let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
     let code = c::MPI_Get_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
         *target_count, handle(*target_datatype), handle(*win));
     origin_addr.free();
     code
 } }
-choice! { "mpi_put" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank: *const
+choice! { "put" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank: *const
     c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, win: *const Fint) [] {
     let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
     let code = c::MPI_Put(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
@@ -88,16 +87,16 @@ choice! { "mpi_put" (origin_addr: Buffer, origin_count: *const c_int, origin_dat
     origin_addr.free();
     code
 } }
-choice_f08! { "mpi_put_c" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint, target_rank:
-    *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, win: *const Fint)
-    [] {
+choice_large! { "put_c" "put" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint,
+    target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, win:
+    *const Fint) [] {
     let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
     let code = c::MPI_Put_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
         *target_count, handle(*target_datatype), handle(*win));
     origin_addr.free();
     code
 } }
-choice! { "mpi_raccumulate" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank:
+choice! { "raccumulate" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank:
     *const c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, op: *const Fint,
     win: *const Fint, request: *mut Fint) [] {
     let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
@@ -108,9 +107,9 @@ choice! { "mpi_raccumulate" (origin_addr: Buffer, origin_count: *const c_int, or
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_raccumulate_c" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint,
-    target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, op:
-    *const Fint, win: *const Fint, request: *mut Fint) [] {
+choice_large! { "raccumulate_c" "raccumulate" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const
+    Fint, target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint,
+    op: *const Fint, win: *const Fint, request: *mut Fint) [] {
     let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Raccumulate_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank,
@@ -119,7 +118,7 @@ choice_f08! { "mpi_raccumulate_c" (origin_addr: Buffer, origin_count: *const Cou
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_rget" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank: *const
+choice! { "rget" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank: *const
     c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, win: *const Fint,
     request: *mut Fint) [] {
     let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
@@ -130,10 +129,10 @@ choice! { "mpi_rget" (origin_addr: Buffer, origin_count: *const c_int, origin_da
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_rget_accumulate" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint,
-    result_addr: Buffer, result_count: *const c_int, result_datatype: *const Fint, target_rank: *const c_int,
-    target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, op: *const Fint, win: *const
-    Fint, request: *mut Fint) [] {
+choice! { "rget_accumulate" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, result_addr:
+    Buffer, result_count: *const c_int, result_datatype: *const Fint, target_rank: *const c_int, target_disp: *const
+    Aint, target_count: *const c_int, target_datatype: *const Fint, op: *const Fint, win: *const Fint, request: *mut
+    Fint) [] {
     let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
     let result_addr = choice::described(result_addr, *result_count, handle(*result_datatype));
     let mut c_request = handle(*request);
@@ -145,10 +144,10 @@ choice! { "mpi_rget_accumulate" (origin_addr: Buffer, origin_count: *const c_int
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_rget_accumulate_c" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint,
-    result_addr: Buffer, result_count: *const Count, result_datatype: *const Fint, target_rank: *const c_int,
-    target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, op: *const Fint, win: *const
-    Fint, request: *mut Fint) [] {
+choice_large! { "rget_accumulate_c" "rget_accumulate" (origin_addr: Buffer, origin_count: *const Count, origin_datatype:
+    *const Fint, result_addr: Buffer, result_count: *const Count, result_datatype: *const Fint, target_rank: *const
+    c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, op: *const Fint, win:
+    *const Fint, request: *mut Fint) [] {
     let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
     let result_addr = choice::described(result_addr, *result_count, handle(*result_datatype));
     let mut c_request = handle(*request);
@@ -160,9 +159,9 @@ choice_f08! { "mpi_rget_accumulate_c" (origin_addr: Buffer, origin_count: *const
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_rget_c" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint, target_rank:
-    *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, win: *const Fint,
-    request: *mut Fint) [] {
+choice_large! { "rget_c" "rget" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint,
+    target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, win:
+    *const Fint, request: *mut Fint) [] {
     let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Rget_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
@@ -171,7 +170,7 @@ choice_f08! { "mpi_rget_c" (origin_addr: Buffer, origin_count: *const Count, ori
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice! { "mpi_rput" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank: *const
+choice! { "rput" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank: *const
     c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, win: *const Fint,
     request: *mut Fint) [] {
     let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
@@ -182,9 +181,9 @@ choice! { "mpi_rput" (origin_addr: Buffer, origin_count: *const c_int, origin_da
     if code == 0 { *request = number(c_request); }
     code
 } }
-choice_f08! { "mpi_rput_c" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint, target_rank:
-    *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, win: *const Fint,
-    request: *mut Fint) [] {
+choice_large! { "rput_c" "rput" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint,
+    target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, win:
+    *const Fint, request: *mut Fint) [] {
     let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
     let mut c_request = handle(*request);
     let code = c::MPI_Rput_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
@@ -193,147 +192,147 @@ choice_f08! { "mpi_rput_c" (origin_addr: Buffer, origin_count: *const Count, ori
     if code == 0 { *request = number(c_request); }
     code
 } }
-plain! { "mpi_win_allocate" (size: *const Aint, disp_unit: *const c_int, info: *const Fint, comm: *const Fint, baseptr:
-    *mut c_void, win: *mut Fint) [] {
+plain! { "win_allocate" (size: *const Aint, disp_unit: *const c_int, info: *const Fint, comm: *const Fint, baseptr: *mut
+    c_void, win: *mut Fint) [] {
     let mut c_win = handle(*win);
     let code = c::MPI_Win_allocate(*size, *disp_unit, handle(*info), handle(*comm), baseptr, &mut c_win);
     if code == 0 { *win = number(c_win); }
     code
 } }
-plain_f08! { "mpi_win_allocate_c" (size: *const Aint, disp_unit: *const Aint, info: *const Fint, comm: *const Fint,
-    baseptr: *mut c_void, win: *mut Fint) [] {
+plain_large! { "win_allocate_c" "win_allocate" (size: *const Aint, disp_unit: *const Aint, info: *const Fint, comm:
+    *const Fint, baseptr: *mut c_void, win: *mut Fint) [] {
     let mut c_win = handle(*win);
     let code = c::MPI_Win_allocate_c(*size, *disp_unit, handle(*info), handle(*comm), baseptr, &mut c_win);
     if code == 0 { *win = number(c_win); }
     code
 } }
-plain! { "mpi_win_allocate_shared" (size: *const Aint, disp_unit: *const c_int, info: *const Fint, comm: *const Fint,
+plain! { "win_allocate_shared" (size: *const Aint, disp_unit: *const c_int, info: *const Fint, comm: *const Fint,
     baseptr: *mut c_void, win: *mut Fint) [] {
     let mut c_win = handle(*win);
     let code = c::MPI_Win_allocate_shared(*size, *disp_unit, handle(*info), handle(*comm), baseptr, &mut c_win);
     if code == 0 { *win = number(c_win); }
     code
 } }
-plain_f08! { "mpi_win_allocate_shared_c" (size: *const Aint, disp_unit: *const Aint, info: *const Fint, comm: *const
-    Fint, baseptr: *mut c_void, win: *mut Fint) [] {
+plain_large! { "win_allocate_shared_c" "win_allocate_shared" (size: *const Aint, disp_unit: *const Aint, info: *const
+    Fint, comm: *const Fint, baseptr: *mut c_void, win: *mut Fint) [] {
     let mut c_win = handle(*win);
     let code = c::MPI_Win_allocate_shared_c(*size, *disp_unit, handle(*info), handle(*comm), baseptr, &mut c_win);
     if code == 0 { *win = number(c_win); }
     code
 } }
-choice! { "mpi_win_attach" (win: *const Fint, base: Buffer, size: *const Aint) [] {
+choice! { "win_attach" (win: *const Fint, base: Buffer, size: *const Aint) [] {
     c::MPI_Win_attach(handle(*win), base.address(), *size)
 } }
-plain! { "mpi_win_complete" (win: *const Fint) [] {
+plain! { "win_complete" (win: *const Fint) [] {
     c::MPI_Win_complete(handle(*win))
 } }
-choice! { "mpi_win_create" (base: Buffer, size: *const Aint, disp_unit: *const c_int, info: *const Fint, comm: *const
-    Fint, win: *mut Fint) [] {
+choice! { "win_create" (base: Buffer, size: *const Aint, disp_unit: *const c_int, info: *const Fint, comm: *const Fint,
+    win: *mut Fint) [] {
     let mut c_win = handle(*win);
     let code = c::MPI_Win_create(base.address(), *size, *disp_unit, handle(*info), handle(*comm), &mut c_win);
     if code == 0 { *win = number(c_win); }
     code
 } }
-choice_f08! { "mpi_win_create_c" (base: Buffer, size: *const Aint, disp_unit: *const Aint, info: *const Fint, comm:
-    *const Fint, win: *mut Fint) [] {
+choice_large! { "win_create_c" "win_create" (base: Buffer, size: *const Aint, disp_unit: *const Aint, info: *const Fint,
+    comm: *const Fint, win: *mut Fint) [] {
     let mut c_win = handle(*win);
     let code = c::MPI_Win_create_c(base.address(), *size, *disp_unit, handle(*info), handle(*comm), &mut c_win);
     if code == 0 { *win = number(c_win); }
     code
 } }
-plain! { "mpi_win_create_dynamic" (info: *const Fint, comm: *const Fint, win: *mut Fint) [] {
+plain! { "win_create_dynamic" (info: *const Fint, comm: *const Fint, win: *mut Fint) [] {
     let mut c_win = handle(*win);
     let code = c::MPI_Win_create_dynamic(handle(*info), handle(*comm), &mut c_win);
     if code == 0 { *win = number(c_win); }
     code
 } }
-choice! { "mpi_win_detach" (win: *const Fint, base: Buffer) [] {
+choice! { "win_detach" (win: *const Fint, base: Buffer) [] {
     c::MPI_Win_detach(handle(*win), base.address())
 } }
-plain! { "mpi_win_fence" (assert: *const c_int, win: *const Fint) [] {
+plain! { "win_fence" (assert: *const c_int, win: *const Fint) [] {
     c::MPI_Win_fence(*assert, handle(*win))
 } }
-plain! { "mpi_win_flush" (rank: *const c_int, win: *const Fint) [] {
+plain! { "win_flush" (rank: *const c_int, win: *const Fint) [] {
     c::MPI_Win_flush(*rank, handle(*win))
 } }
-plain! { "mpi_win_flush_all" (win: *const Fint) [] {
+plain! { "win_flush_all" (win: *const Fint) [] {
     c::MPI_Win_flush_all(handle(*win))
 } }
-plain! { "mpi_win_flush_local" (rank: *const c_int, win: *const Fint) [] {
+plain! { "win_flush_local" (rank: *const c_int, win: *const Fint) [] {
     c::MPI_Win_flush_local(*rank, handle(*win))
 } }
-plain! { "mpi_win_flush_local_all" (win: *const Fint) [] {
+plain! { "win_flush_local_all" (win: *const Fint) [] {
     c::MPI_Win_flush_local_all(handle(*win))
 } }
-plain! { "mpi_win_free" (win: *mut Fint) [] {
+plain! { "win_free" (win: *mut Fint) [] {
     let mut c_win = handle(*win);
     let code = c::MPI_Win_free(&mut c_win);
     if code == 0 { *win = number(c_win); }
     code
 } }
-plain! { "mpi_win_free_keyval" (win_keyval: *mut c_int) [] {
+plain! { "win_free_keyval" (win_keyval: *mut c_int) [] {
     c::MPI_Win_free_keyval(win_keyval)
 } }
-plain! { "mpi_win_get_group" (win: *const Fint, group: *mut Fint) [] {
+plain! { "win_get_group" (win: *const Fint, group: *mut Fint) [] {
     let mut c_group = handle(*group);
     let code = c::MPI_Win_get_group(handle(*win), &mut c_group);
     if code == 0 { *group = number(c_group); }
     code
 } }
-plain! { "mpi_win_get_info" (win: *const Fint, info_used: *mut Fint) [] {
+plain! { "win_get_info" (win: *const Fint, info_used: *mut Fint) [] {
     let mut c_info_used = handle(*info_used);
     let code = c::MPI_Win_get_info(handle(*win), &mut c_info_used);
     if code == 0 { *info_used = number(c_info_used); }
     code
 } }
-plain! { "mpi_win_get_name" (win: *const Fint, win_name: *mut c_char, resultlen: *mut c_int) [win_name_len] {
+plain! { "win_get_name" (win: *const Fint, win_name: *mut c_char, resultlen: *mut c_int) [win_name_len] {
     let mut c_win_name = TextOut::new(values::MPI_MAX_OBJECT_NAME as usize);
     let code = c::MPI_Win_get_name(handle(*win), c_win_name.as_mut_ptr(), resultlen);
     if code == 0 { c_win_name.store(win_name, win_name_len); }
     code
 } }
-plain! { "mpi_win_lock" (lock_type: *const c_int, rank: *const c_int, assert: *const c_int, win: *const Fint) [] {
+plain! { "win_lock" (lock_type: *const c_int, rank: *const c_int, assert: *const c_int, win: *const Fint) [] {
     c::MPI_Win_lock(*lock_type, *rank, *assert, handle(*win))
 } }
-plain! { "mpi_win_lock_all" (assert: *const c_int, win: *const Fint) [] {
+plain! { "win_lock_all" (assert: *const c_int, win: *const Fint) [] {
     c::MPI_Win_lock_all(*assert, handle(*win))
 } }
-plain! { "mpi_win_post" (group: *const Fint, assert: *const c_int, win: *const Fint) [] {
+plain! { "win_post" (group: *const Fint, assert: *const c_int, win: *const Fint) [] {
     c::MPI_Win_post(handle(*group), *assert, handle(*win))
 } }
-plain! { "mpi_win_set_info" (win: *const Fint, info: *const Fint) [] {
+plain! { "win_set_info" (win: *const Fint, info: *const Fint) [] {
     c::MPI_Win_set_info(handle(*win), handle(*info))
 } }
-plain! { "mpi_win_set_name" (win: *const Fint, win_name: *mut c_char) [win_name_len] {
+plain! { "win_set_name" (win: *const Fint, win_name: *mut c_char) [win_name_len] {
     let win_name = Text::of(win_name, win_name_len);
     c::MPI_Win_set_name(handle(*win), win_name.as_ptr())
 } }
-plain! { "mpi_win_shared_query" (win: *const Fint, rank: *const c_int, size: *mut Aint, disp_unit: *mut c_int, baseptr:
-    *mut c_void) [] {
+plain! { "win_shared_query" (win: *const Fint, rank: *const c_int, size: *mut Aint, disp_unit: *mut c_int, baseptr: *mut
+    c_void) [] {
     c::MPI_Win_shared_query(handle(*win), *rank, size, disp_unit, baseptr)
 } }
-plain_f08! { "mpi_win_shared_query_c" (win: *const Fint, rank: *const c_int, size: *mut Aint, disp_unit: *mut Aint,
-    baseptr: *mut c_void) [] {
+plain_large! { "win_shared_query_c" "win_shared_query" (win: *const Fint, rank: *const c_int, size: *mut Aint,
+    disp_unit: *mut Aint, baseptr: *mut c_void) [] {
     c::MPI_Win_shared_query_c(handle(*win), *rank, size, disp_unit, baseptr)
 } }
-plain! { "mpi_win_start" (group: *const Fint, assert: *const c_int, win: *const Fint) [] {
+plain! { "win_start" (group: *const Fint, assert: *const c_int, win: *const Fint) [] {
     c::MPI_Win_start(handle(*group), *assert, handle(*win))
 } }
-plain! { "mpi_win_sync" (win: *const Fint) [] {
+plain! { "win_sync" (win: *const Fint) [] {
     c::MPI_Win_sync(handle(*win))
 } }
-plain! { "mpi_win_test" (win: *const Fint, flag: *mut Logical) [] {
+plain! { "win_test" (win: *const Fint, flag: *mut Logical) [] {
     let mut c_flag: c_int = 0;
     let code = c::MPI_Win_test(handle(*win), &mut c_flag);
     if code == 0 { *flag = logical(c_flag); }
     code
 } }
-plain! { "mpi_win_unlock" (rank: *const c_int, win: *const Fint) [] {
+plain! { "win_unlock" (rank: *const c_int, win: *const Fint) [] {
     c::MPI_Win_unlock(*rank, handle(*win))
 } }
-plain! { "mpi_win_unlock_all" (win: *const Fint) [] {
+plain! { "win_unlock_all" (win: *const Fint) [] {
     c::MPI_Win_unlock_all(handle(*win))
 } }
-plain! { "mpi_win_wait" (win: *const Fint) [] {
+plain! { "win_wait" (win: *const Fint) [] {
     c::MPI_Win_wait(handle(*win))
 } }

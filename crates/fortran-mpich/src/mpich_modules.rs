@@ -1,0 +1,173 @@
+//! Symbols of MPICH's own Fortran modules (4.0 to 4.3, compiled by gfortran), which programs built with them ask for:
+//! comparisons of handles, predefined functions, sizes of types, and variables with a meaning of their own.
+//!
+//! Names are those that gfortran makes: `__MODULE_MOD_NAME`. Used by such programs alone; uses `binding`.
+
+use crate::binding::attributes::{dup, null_copy, null_delete};
+use crate::binding::types::*;
+use std::ffi::{c_int, c_void};
+
+/// Exports the comparisons of each type of handle, with another one and with an INTEGER: both are integers.
+macro_rules! comparisons {
+    ($($handle:literal)*) => {
+        $(
+            comparisons! { @one equal; concat!("__mpi_f08_types_MOD_mpi_", $handle, "_eq") }
+            comparisons! { @one equal; concat!("__mpi_f08_types_MOD_mpi_", $handle, "_f08_eq_f") }
+            comparisons! { @one equal; concat!("__mpi_f08_types_MOD_mpi_", $handle, "_f_eq_f08") }
+            comparisons! { @one equal; concat!("__mpi_constants_MOD_", $handle, "eq") }
+            comparisons! { @one unequal; concat!("__mpi_f08_types_MOD_mpi_", $handle, "_neq") }
+            comparisons! { @one unequal; concat!("__mpi_f08_types_MOD_mpi_", $handle, "_f08_neq_f") }
+            comparisons! { @one unequal; concat!("__mpi_f08_types_MOD_mpi_", $handle, "_f_neq_f08") }
+            comparisons! { @one unequal; concat!("__mpi_constants_MOD_", $handle, "neq") }
+        )*
+    };
+    (@one $of:ident; $symbol:expr) => {
+        const _: () = {
+            #[unsafe(export_name = $symbol)]
+            unsafe extern "C" fn exported(one: *const Fint, other: *const Fint) -> Logical {
+                // SAFETY: the compiler passes the addresses of handles.
+                unsafe { $of(*one, *other) }
+            }
+        };
+    };
+}
+
+fn equal(one: Fint, other: Fint) -> Logical {
+    logical((one == other).into())
+}
+
+fn unequal(one: Fint, other: Fint) -> Logical {
+    logical((one != other).into())
+}
+
+comparisons! { "comm" "datatype" "errhandler" "file" "group" "info" "message" "op" "request" "session" "win" }
+
+/// Exports the functions that a program passes for its own.
+macro_rules! predefined {
+    ($($object:literal)*) => {
+        $(
+            const _: () = {
+                #[unsafe(export_name = concat!("__mpi_f08_callbacks_MOD_mpi_", $object, "_null_copy_fn"))]
+                unsafe extern "C" fn exported_null_copy(
+                    object: *mut Fint, keyval: *mut Fint, extra: *mut isize, from: *mut isize, to: *mut isize,
+                    flag: *mut Logical, ierror: *mut Fint,
+                ) {
+                    // SAFETY: the caller's promise.
+                    unsafe { null_copy(object, keyval, extra, from, to, flag, ierror) }
+                }
+                #[unsafe(export_name = concat!("__mpi_f08_callbacks_MOD_mpi_", $object, "_dup_fn"))]
+                unsafe extern "C" fn exported_dup(
+                    object: *mut Fint, keyval: *mut Fint, extra: *mut isize, from: *mut isize, to: *mut isize,
+                    flag: *mut Logical, ierror: *mut Fint,
+                ) {
+                    // SAFETY: the caller's promise.
+                    unsafe { dup(object, keyval, extra, from, to, flag, ierror) }
+                }
+                #[unsafe(export_name = concat!("__mpi_f08_callbacks_MOD_mpi_", $object, "_null_delete_fn"))]
+                unsafe extern "C" fn exported_null_delete(
+                    object: *mut Fint, keyval: *mut Fint, value: *mut isize, extra: *mut isize, ierror: *mut Fint,
+                ) {
+                    // SAFETY: the caller's promise.
+                    unsafe { null_delete(object, keyval, value, extra, ierror) }
+                }
+            };
+        )*
+    };
+}
+
+predefined! { "comm" "type" "win" }
+
+/// Exports MPI_SIZEOF for the types that have a size of their own.
+macro_rules! sizes {
+    ($($size:literal: $($symbol:literal)*;)*) => {
+        $($(
+            const _: () = {
+                #[unsafe(export_name = $symbol)]
+                unsafe extern "C" fn size_of(_of: *const c_void, size: *mut c_int, ierror: *mut Fint) {
+                    // SAFETY: the compiler passes the addresses of integers; `ierror` may be absent.
+                    unsafe {
+                        size.write($size);
+                        if !ierror.is_null() {
+                            ierror.write(0);
+                        }
+                    }
+                }
+            };
+        )*)*
+    };
+}
+
+sizes! {
+    1: "__mpi_sizeofs_MOD_mpi_sizeof_i1" "__mpi_sizeofs_MOD_mpi_sizeof_i1v" "__mpi_sizeofs_MOD_mpi_sizeof_ch"
+        "__mpi_sizeofs_MOD_mpi_sizeof_chv" "__mpi_f08_types_MOD_mpi_sizeof_xint8";
+    2: "__mpi_sizeofs_MOD_mpi_sizeof_i2" "__mpi_sizeofs_MOD_mpi_sizeof_i2v" "__mpi_f08_types_MOD_mpi_sizeof_xint16";
+    4: "__mpi_sizeofs_MOD_mpi_sizeof_i" "__mpi_sizeofs_MOD_mpi_sizeof_iv" "__mpi_sizeofs_MOD_mpi_sizeof_r"
+        "__mpi_sizeofs_MOD_mpi_sizeof_rv" "__mpi_sizeofs_MOD_mpi_sizeof_l" "__mpi_sizeofs_MOD_mpi_sizeof_lv"
+        "__mpi_f08_types_MOD_mpi_sizeof_xint32" "__mpi_f08_types_MOD_mpi_sizeof_xreal32"
+        "__mpi_f08_types_MOD_mpi_sizeof_logical";
+    8: "__mpi_sizeofs_MOD_mpi_sizeof_i8" "__mpi_sizeofs_MOD_mpi_sizeof_i8v" "__mpi_sizeofs_MOD_mpi_sizeof_d"
+        "__mpi_sizeofs_MOD_mpi_sizeof_dv" "__mpi_sizeofs_MOD_mpi_sizeof_cx" "__mpi_sizeofs_MOD_mpi_sizeof_cxv"
+        "__mpi_f08_types_MOD_mpi_sizeof_xint64" "__mpi_f08_types_MOD_mpi_sizeof_xreal64"
+        "__mpi_f08_types_MOD_mpi_sizeof_xcomplex32";
+    16: "__mpi_f08_types_MOD_mpi_sizeof_xreal128" "__mpi_f08_types_MOD_mpi_sizeof_xcomplex64";
+    32: "__mpi_f08_types_MOD_mpi_sizeof_xcomplex128";
+}
+
+/// MPI_SIZEOF of a character variable: its length.
+///
+/// # Safety
+/// The compiler passes the addresses of integers.
+#[unsafe(export_name = "__mpi_f08_types_MOD_mpi_sizeof_character")]
+unsafe extern "C" fn size_of_character(_of: *const c_void, size: *mut c_int, ierror: *mut Fint, length: Length) {
+    // SAFETY: the caller's promise; `ierror` may be absent.
+    unsafe {
+        size.write(length as c_int);
+        if !ierror.is_null() {
+            ierror.write(0);
+        }
+    }
+}
+
+/// Exports conversions of statuses, which are the same integers in both forms.
+macro_rules! statuses {
+    ($($symbol:literal)*) => {
+        $(
+            const _: () = {
+                #[unsafe(export_name = $symbol)]
+                unsafe extern "C" fn convert(from: *const Fint, to: *mut Fint, ierror: *mut Fint) {
+                    // SAFETY: the compiler passes the addresses of statuses; `ierror` may be absent.
+                    unsafe {
+                        std::ptr::copy(from, to, STATUS_INTS);
+                        if !ierror.is_null() {
+                            ierror.write(0);
+                        }
+                    }
+                }
+            };
+        )*
+    };
+}
+
+statuses! { "__mpi_f08_types_MOD_mpi_status_f2f08" "__mpi_f08_types_MOD_mpi_status_f082f" }
+
+/// Exports the variables of mpi_f08 whose address is their meaning, and a function for each that recognizes it.
+macro_rules! variables {
+    ($($symbol:literal $variable:ident $recognize:ident;)*) => {
+        $(
+            #[unsafe(export_name = $symbol)]
+            static mut $variable: [c_int; 1] = [0; 1];
+
+            pub fn $recognize(argument: *const c_void) -> bool {
+                argument == (&raw const $variable).cast()
+            }
+        )*
+    };
+}
+
+variables! {
+    "__mpi_f08_link_constants_MOD_mpi_unweighted" UNWEIGHTED is_unweighted;
+    "__mpi_f08_link_constants_MOD_mpi_weights_empty" WEIGHTS_EMPTY is_weights_empty;
+    "__mpi_f08_link_constants_MOD_mpi_errcodes_ignore" ERRCODES_IGNORE is_errcodes_ignore;
+    "__mpi_f08_link_constants_MOD_mpi_argv_null" ARGV_NULL is_argv_null;
+    "__mpi_f08_link_constants_MOD_mpi_argvs_null" ARGVS_NULL is_argvs_null;
+}
