@@ -45,7 +45,8 @@ fn files() -> Vec<String> {
             let is_hidden = name.starts_with('.') && name != ".ci";
             match entry.file_type().unwrap() {
                 kind if kind.is_dir() && !is_made && !is_hidden => walk(&entry.path(), &format!("{path}/"), found),
-                kind if kind.is_file() => found.push(path),
+                // In a worktree of git, `.git` is a file.
+                kind if kind.is_file() && name != ".git" => found.push(path),
                 _ => {}
             }
         }
