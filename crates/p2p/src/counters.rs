@@ -20,8 +20,9 @@ macro_rules! counters {
 
 counters! {
     Eager = "messages sent eagerly", Events, "short messages, sent without an RTS within the receiver's credit";
-    // This slot is next to Eager, so that the fast path of sends touches one cache line.
+    // The next two slots are beside Eager, so that the fast paths of sends and of receives touch one cache line.
     BytesSent = "bytes sent", Bytes, "in all messages, by any method";
+    BytesReceived = "bytes received", Bytes, "in all messages of which anything has arrived, by any method";
     EagerStreams = "messages streamed eagerly", Events,
         "of more than one packet, or joined with others, sent without an RTS within the receiver's credit";
     DeviceStreams = "messages streamed in one call", Events,
@@ -33,15 +34,26 @@ counters! {
     Rendezvous = "messages sent by rendezvous", Events,
         "long messages, and short ones without credit: each begins with an RTS";
     BytesStreamed = "bytes streamed eagerly", Bytes, "in the messages streamed eagerly";
+    BytesDeviceStreams = "bytes streamed in one call", Bytes,
+        "the part of the bytes streamed eagerly that left in the messages streamed in one call";
     BytesReplied = "bytes sent in reply to an RTR", Bytes, "in the messages sent in reply to an RTR";
     BytesRendezvous = "bytes sent by rendezvous", Bytes,
-        "in the messages sent by rendezvous; what the bytes sent exceed these three by went in messages of one packet";
+        "in the messages sent by rendezvous; what the bytes sent exceed those streamed eagerly, sent in reply to an RTR \
+         and sent by rendezvous by went in messages of one packet";
+    BytesExposed = "bytes exposed to the receiver", Bytes,
+        "the part of the bytes sent by rendezvous that the receiver may read from the sender's memory";
     Pulled = "messages read from the sender's memory", Events, "received by one copy out of the sender's buffer";
+    BytesPulled = "bytes read from the sender's memory", Bytes, "in these messages, counted by the receiver";
     Written = "messages written to the receive buffer", Events, "sent by one copy into the receiver's buffer";
+    BytesWritten = "bytes written to the receive buffer", Bytes,
+        "in these messages, counted by the sender: a part of the bytes sent by rendezvous";
     BytesCopiedOnce = "bytes copied once", Bytes,
-        "from the sender's buffer to the receiver's, by the rank that read or wrote them in the other's memory";
+        "the part of the bytes received that was copied once, from the sender's buffer to the receiver's: by this rank, \
+         which read them, or by the sender, which wrote them";
     ZeroCopy = "messages sent zero-copy", Events,
         "whose rest went from the program's memory, between hosts, over a TCP connection beside the frames";
+    BytesZeroCopy = "bytes sent zero-copy", Bytes,
+        "the part of the bytes sent that left in these rests, by whatever method their messages began";
     RtrsSent = "RTRs sent", Events, "long receives that were announced to their sender";
     RtrsRefused = "RTRs refused as stale", Events, "the sender had sent its message before the RTR arrived";
     CtsSent = "CTSs sent", Events, "replies to an RTS that request the message's bytes";
@@ -50,6 +62,9 @@ counters! {
     WaitedForRoom = "messages that waited for the device", Events,
         "the device could not take them when they were sent, or one before them waited";
     Unexpected = "unexpected messages", Events, "arrived before their receive was posted, and were copied once more";
+    BytesUnexpected = "bytes of unexpected messages", Bytes,
+        "the part of the bytes received whose message arrived before its receive was posted; a message that still lies \
+         in its device when the receive is called is not unexpected";
     InvalidPackets = "invalid packets dropped", Events, "packets of freed communicators, or of a peer that has ended";
     ShmSteps = "collective steps by flags", Events,
         "steps of collectives among the ranks of this host, in shared memory";
@@ -80,3 +95,6 @@ pub fn entries() -> impl Iterator<Item = CounterInfo> {
     };
     NAMES.iter().zip(MEANINGS).map(entry)
 }
+
+#[cfg(test)]
+mod tests;

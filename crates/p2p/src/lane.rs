@@ -480,7 +480,8 @@ impl<N: RequestData> LaneCore<N> {
             MessageMemory::Buffer(Buffer::Dense(mem)) => {
                 let into = mem.slice(from as usize, (until - from) as usize);
                 let read = fabric.read(peer, key, from, into);
-                self.count_one_copy(Counter::Pulled, read, until - from);
+                self.count_one_copy((Counter::Pulled, Counter::BytesPulled), read, until - from);
+                self.counters.add(Counter::BytesCopiedOnce as usize, if read { until - from } else { 0 });
                 read
             }
             _ => false,
@@ -511,14 +512,29 @@ impl<N: RequestData> LaneCore<N> {
         let fabric = self.fabric;
         let len = (until - from) as usize;
         let written = self.with_source(op, from, len, |source| fabric.write(peer, key, from, source));
-        self.count_one_copy(Counter::Written, written, until - from);
+        self.count_one_copy((Counter::Written, Counter::BytesWritten), written, until - from);
         written
     }
 
-    /// Counts a message that was read or written in the other rank's memory, if it was.
-    fn count_one_copy(&mut self, counter: Counter, is_copied: bool, bytes: u64) {
-        self.counters.add(counter as usize, is_copied as u64);
-        self.counters.add(Counter::BytesCopiedOnce as usize, if is_copied { bytes } else { 0 });
+    /// Counts a message, and its bytes, that this rank has read or written in the other rank's memory, if it has.
+    fn count_one_copy(&mut self, (messages, in_bytes): (Counter, Counter), is_copied: bool, bytes: u64) {
+        self.counters.add(messages as usize, is_copied as u64);
+        self.counters.add(in_bytes as usize, if is_copied { bytes } else { 0 });
+    }
+
+    /// Counts a message of `bytes` bytes whose first packet has arrived: its payload has found a posted receive, or is
+    /// kept as unexpected, or its communicator was freed.
+    #[inline]
+    fn count_arrival(&mut self, bytes: u64, placement: &PayloadPlacement) {
+        match placement {
+            PayloadPlacement::Into { .. } => self.counters.add(Counter::BytesReceived as usize, bytes),
+            PayloadPlacement::NewUnexpected { .. } => {
+                self.counters.add(Counter::BytesReceived as usize, bytes);
+                self.counters.add(Counter::Unexpected as usize, 1);
+                self.counters.add(Counter::BytesUnexpected as usize, bytes);
+            }
+            PayloadPlacement::Drop | PayloadPlacement::Written { .. } => {}
+        }
     }
 
     /// Carries out the effects that touch buffers and requests; moves those that send to the outbox.
@@ -572,6 +588,7 @@ impl<N: RequestData> LaneCore<N> {
     fn place_payload(&mut self, placement: PayloadPlacement, payload: &mut dyn Payload) {
         match placement {
             PayloadPlacement::Drop => {}
+            PayloadPlacement::Written { bytes } => self.counters.add(Counter::BytesCopiedOnce as usize, bytes),
             PayloadPlacement::Into { op, at, len } => match &mut self.slot(op).body {
                 MessageMemory::Buffer(buffer) => drop(buffer.place(at, len as usize, payload)),
                 MessageMemory::Owned(bytes) => drop(payload.read(&mut bytes[at as usize..(at + len) as usize])),
@@ -582,7 +599,6 @@ impl<N: RequestData> LaneCore<N> {
                 let len = payload.len().min(kept.len());
                 payload.read(&mut kept[..len]);
                 *self.slot(op) = OpSlot { body: MessageMemory::Owned(kept), request: None };
-                self.counters.add(Counter::Unexpected as usize, 1);
             }
         }
     }
@@ -596,6 +612,7 @@ impl<N: RequestData> LaneCore<N> {
         }
         match self.engine.handle_whole(envelope) {
             WholeOutcome::CompletesRecv { op, len, outcome } => {
+                self.counters.add(Counter::BytesReceived as usize, envelope.bytes);
                 let slot = &mut self.op_slots[op.0 as usize];
                 if let MessageMemory::Buffer(buffer) = &slot.body {
                     buffer.place(0, len as usize, payload);
@@ -605,7 +622,10 @@ impl<N: RequestData> LaneCore<N> {
                     self.requests.complete(request, outcome);
                 }
             }
-            WholeOutcome::Placement(placement) => self.place_payload(placement, payload),
+            WholeOutcome::Placement(placement) => {
+                self.count_arrival(envelope.bytes, &placement);
+                self.place_payload(placement, payload);
+            }
         }
         if self.engine.has_effects() {
             self.apply_effects();
@@ -643,10 +663,18 @@ impl<N: RequestData> Delivery for LaneCore<N> {
                 payload,
             );
         }
-        let placement = wire::decode(&header, payload, self.id)
-            .and_then(|packet| self.engine.handle_packet(from, packet, payload.len() as u64).ok());
-        match placement {
-            Some(placement) => self.place_payload(placement, payload),
+        let packet = wire::decode(&header, payload, self.id);
+        let handled = packet.and_then(|packet| {
+            let placement = self.engine.handle_packet(from, packet, payload.len() as u64).ok()?;
+            Some((packet, placement))
+        });
+        match handled {
+            Some((packet, placement)) => {
+                if let Some(bytes) = packet.begun_message() {
+                    self.count_arrival(bytes, &placement);
+                }
+                self.place_payload(placement, payload);
+            }
             None => self.counters.add(Counter::InvalidPackets as usize, 1),
         }
         self.apply_effects();
@@ -661,6 +689,7 @@ impl<N: RequestData> Delivery for LaneCore<N> {
         let Some(at) = self.zero_copy_sends.iter().position(|stream| stream.op.0 == token) else { return };
         let mut stream = self.zero_copy_sends.remove(at);
         stream.at += delivered;
+        self.counters.add(Counter::BytesZeroCopy as usize, delivered);
         if stream.at < stream.until {
             return self.streams.push(stream.to, stream);
         }

@@ -5,6 +5,7 @@
 //! `partitioned`, `collective`); uses `matching` and `transport::Channel`.
 
 use crate::buffer::Buffer;
+use crate::counters::Counter;
 use crate::lane::{LaneCore, LaneState};
 use crate::matching::{MatchSpec, PostOutcome};
 use crate::message::MessageMemory;
@@ -134,6 +135,7 @@ impl<N: RequestData> Delivery for DirectDelivery<'_, N> {
         let bytes = payload.len();
         payload.copy_to(self.mem.slice(0, bytes.min(self.mem.len())));
         self.core.engine.count_direct_recv(from, bytes as u64);
+        self.core.counters.add(Counter::BytesReceived as usize, bytes as u64);
         self.received = Some(DirectRecv { tag, bytes: bytes as u64 });
     }
 

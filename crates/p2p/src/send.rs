@@ -256,6 +256,7 @@ impl<N: RequestData> LaneState<N> {
         }
         self.core.count_method(&packet, false);
         self.core.counters.add(Counter::DeviceStreams as usize, 1);
+        self.core.counters.add(Counter::BytesDeviceStreams as usize, bytes);
         true
     }
 
@@ -365,6 +366,9 @@ impl<N: RequestData> LaneCore<N> {
         self.counters.add(counter as usize, 1);
         if let Some((bytes_counter, bytes)) = in_bytes {
             self.counters.add(bytes_counter as usize, bytes);
+        }
+        if let Packet::Rts { bytes, key: Some(_), .. } = *packet {
+            self.counters.add(Counter::BytesExposed as usize, bytes);
         }
         if lacks_credit && counter == Counter::Rendezvous {
             self.counters.add(Counter::NoCredit as usize, 1);

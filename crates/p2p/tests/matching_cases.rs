@@ -445,7 +445,10 @@ mod truncation {
         let mut e = engine();
         receive(&mut e, 3, rts(9, 5, None), 1);
         effects(&mut e);
-        assert_eq!(e.handle_packet(PEER, Packet::PutDone { message: 1 }, 0), Ok(PayloadPlacement::Drop));
+        assert_eq!(
+            e.handle_packet(PEER, Packet::PutDone { message: 1 }, 0),
+            Ok(PayloadPlacement::Written { bytes: 2 })
+        );
         assert_truncated(&mut e, 3);
     }
 
@@ -554,7 +557,10 @@ mod one_copy {
             let granted = effects(&mut e);
             assert_eq!(granted.last(), Some(&Effect::SendCts { op, to: PEER, send: 5, from: 1, until: 9 }));
             assert!(!e.cancel_recv(op));
-            assert_eq!(e.handle_packet(PEER, Packet::PutDone { message: 1 }, 0), Ok(PayloadPlacement::Drop));
+            assert_eq!(
+                e.handle_packet(PEER, Packet::PutDone { message: 1 }, 0),
+                Ok(PayloadPlacement::Written { bytes: 8 })
+            );
             let outcome = outcome(&mut e);
             assert_eq!((outcome.error, outcome.envelope.bytes), (None, 9));
             assert_eq!(e.handle_packet(PEER, Packet::PutDone { message: 1 }, 0), Err(InvalidPacket), "twice");

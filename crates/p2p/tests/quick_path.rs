@@ -30,6 +30,7 @@ impl OpNumbers {
     fn describe_placement(&mut self, placement: PayloadPlacement) -> String {
         match placement {
             PayloadPlacement::Drop => "drop".into(),
+            PayloadPlacement::Written { bytes } => format!("written {bytes}"),
             PayloadPlacement::Into { op, at, len: room } => format!("into {} {at} {room}", self.of[&op]),
             PayloadPlacement::NewUnexpected { op, bytes } => format!("hold {} {bytes}", self.fresh(op)),
         }

@@ -310,7 +310,7 @@ impl Engine {
             OpState::Recv(RecvState::Matched(incoming)) if incoming.cts_sent => {
                 streams.end(message);
                 self.complete_recv(op, incoming);
-                Ok(PayloadPlacement::Drop)
+                Ok(PayloadPlacement::Written { bytes: incoming.expected - incoming.arrived })
             }
             _ => Err(InvalidPacket),
         }

@@ -25,6 +25,8 @@ pub struct Envelope {
 pub enum PayloadPlacement {
     /// There is no payload, or it is discarded.
     Drop,
+    /// There is no payload: the sender has written `bytes` bytes to the buffer of a receive, which ends.
+    Written { bytes: u64 },
     /// Into the buffer of `op`, from its byte `at` on; at most `len` bytes, the rest is dropped.
     Into { op: OpId, at: u64, len: u64 },
     /// Into a new buffer of `bytes` bytes kept for the unexpected message `op`, at its front.

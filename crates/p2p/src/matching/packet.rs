@@ -48,3 +48,17 @@ pub enum Packet {
     /// Returned credit, in bytes.
     Credit { bytes: u64 },
 }
+
+impl Packet {
+    /// Returns the length, in bytes, of the message that this packet begins; None if it begins none, or a whole one,
+    /// whose length is that of the payload.
+    #[inline]
+    pub fn begun_message(&self) -> Option<u64> {
+        match *self {
+            Packet::EagerFirst { bytes, .. } | Packet::RtrReply { bytes, .. } | Packet::Rts { bytes, .. } => {
+                Some(bytes)
+            }
+            _ => None,
+        }
+    }
+}

@@ -422,7 +422,7 @@ impl Rank {
 
     fn place_payload(&mut self, placement: PayloadPlacement, payload: &[u8]) -> Verdict {
         let (op, at, len) = match placement {
-            PayloadPlacement::Drop => return Ok(()),
+            PayloadPlacement::Drop | PayloadPlacement::Written { .. } => return Ok(()),
             PayloadPlacement::NewUnexpected { op, bytes } => {
                 self.bind_memory(op, Live::Unexpected { buffer: vec![0; bytes as usize] })?;
                 (op, 0, payload.len())
