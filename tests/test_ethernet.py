@@ -19,6 +19,7 @@ from lab.enter import await_links, done, in_network_of, ip, started
 from test_binaries import COLLECTIVE, IMB, PARALLEL, SINGLE, rows
 from test_hosts import mpiexec, programs
 from test_lab import receiving
+from test_methods import bytes_of_rank, percent
 from test_mpi4py import ALONE, MODULES, PYTHON, SOURCE, SUITE, results
 from test_programs import WAYS
 
@@ -275,6 +276,26 @@ def test_bytes_that_no_rank_copies_on_arrival_are_counted(make, build, crc, is_d
         assert in_place is None, err
     else:
         assert int(sent[1]) / 4 < int(in_place[1]) <= int(sent[1]), err
+
+
+@pytest.mark.parametrize("late_turns, when", [(0, "posted"), (5, "half"), (10, "late")])
+def test_bytes_of_posted_receives_are_counted_between_hosts(make, build, late_turns, when):
+    lab = make(hosts=2)
+    options = ["-ppn", "1", "--stats", "-genv", "HAWSER_PORT", "stream", "-timeout", "60"]
+    with mpiexec(lab, *options, build("one_way.c"), "2000000", when, "private") as job:
+        _, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
+    assert job.returncode == 0, err
+    (sent, _), (received, shares) = (bytes_of_rank(err, rank) for rank in range(2))
+    whole, late = 20_000_000, late_turns * 2_000_000
+    assert sent["bytes sent"] == received["bytes received"] == whole, err
+    # The receive of a message that begins with an RTS was posted late, and only that.
+    assert received.get("bytes of unexpected messages", 0) == sent.get("bytes sent by rendezvous", 0) == late, err
+    assert sent.get("bytes sent in reply to an RTR", 0) == whole - late, err
+    # The rests of the messages leave from the program's memory once it is known that TCP carries bulk best.
+    direct = received.get("bytes received in place", 0)
+    assert 0 < sent["bytes sent zero-copy"] <= whole and direct <= whole, err
+    told = f"{percent(10 - late_turns, 10)} found their receive posted, {percent(direct, whole)} never lay in the"
+    assert shares == [f"bytes received: {told} library's memory"], err
 
 
 @pytest.mark.parametrize("value", ["auto", "system", "reno"])

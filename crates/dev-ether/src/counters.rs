@@ -38,6 +38,9 @@ const FIXED_COUNTERS: [(&str, &str); 11] = [
 
 const CORRUPTED_CONNECTIONS: &str = "corrupted connections";
 
+/// The name of the counter of bytes that the kernel placed.
+pub const IN_PLACE: &str = "bytes received in place";
+
 /// Returns the slots, among `entries`, of the counters that rise if a network changes frames, or if somebody forges
 /// frames.
 pub fn corruption_slots() -> impl Iterator<Item = usize> {
@@ -74,7 +77,7 @@ pub fn entries() -> impl Iterator<Item = CounterInfo> {
             .into(),
     };
     let in_place = CounterInfo {
-        name: "bytes received in place".into(),
+        name: IN_PLACE.into(),
         unit: CounterUnit::Bytes,
         about: "that the kernel copied from a direct connection straight into the receive buffer: the library copied \
                 none of them here"
