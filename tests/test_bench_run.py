@@ -41,6 +41,12 @@ def test_the_library_and_every_raw_layer_of_a_machine_are_measured_at_every_size
         assert [point["bytes"] for point in curve["points"]] == [size for size in sizes if name != "line" or size <= 64]
         assert all(0 < point["min_us"] <= point["median_us"] and point["rounds"] >= 2 for point in curve["points"])
     assert "hawser" in ran.stdout and "report.html" in ran.stdout
+    # A layer has no messages that are received.
+    assert [name for (name, _), curve in got.items() if "received" in curve] == ["hawser"]
+    received = got["hawser", "pingpong"]["received"]
+    assert 0 < received["posted"] <= received["all"] and received["direct"] == 0, received
+    share = f"{100 * received['posted'] / received['all']:.2f} %"
+    assert f"hawser, of the bytes received: {share} found their receive posted, 0.00 % never lay in" in ran.stdout
 
 
 @pytest.mark.parametrize("layer", ["line", "ring", "transport"])

@@ -313,13 +313,13 @@ mod tests {
 
     #[test]
     fn it_plays_line_by_line_and_other_lines_are_passed_over() {
-        let script = "echo noise; echo ready 2 Test 1.0; while read task; do echo noise; echo played 1 2 0; done";
+        let script = "echo noise; echo ready 2 Test 1.0; while read task; do echo noise; echo played 1 2 0 0 0 0; done";
         let mut system = start(spec(script)).unwrap();
         assert_eq!((system.ranks, system.version.as_str()), (2, "Test 1.0"));
         for _ in 0..3 {
             assert_eq!(
                 system.run_task(&TASK, &NOT_STOPPED).unwrap(),
-                Measurement { seconds: 1.0, cpu_s: 2.0, hidden: 0.0 }
+                Measurement { seconds: 1.0, cpu_s: 2.0, ..Measurement::default() }
             );
         }
         assert!(system.accepts(TrafficPattern::PingPong, 64));
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn what_is_no_text_ends_nothing() {
-        let script = r"printf 'Br\374cke\n'; echo ready 2 Test; read task; echo played 1 2 0";
+        let script = r"printf 'Br\374cke\n'; echo ready 2 Test; read task; echo played 1 2 0 0 0 0";
         assert!(start(spec(script)).unwrap().run_task(&TASK, &NOT_STOPPED).is_ok());
     }
 
@@ -364,7 +364,8 @@ mod tests {
 
     #[test]
     fn a_failed_task_leaves_it_standing() {
-        let script = "echo ready 2 Test; read task; echo failed byte 3; while read task; do echo played 1 1 0; done";
+        let script =
+            "echo ready 2 Test; read task; echo failed byte 3; while read task; do echo played 1 1 0 0 0 0; done";
         let mut system = start(spec(script)).unwrap();
         assert!(matches!(system.run_task(&TASK, &NOT_STOPPED), Err(SystemError::Failed(cause)) if cause == "byte 3"));
         assert!(system.run_task(&TASK, &NOT_STOPPED).is_ok());

@@ -118,8 +118,11 @@ impl<E: PatternEndpoint> PatternDriver<E> {
         self.endpoint.exchange(&mut [0], &mut [0])?;
         let (before, start) = (usage::thread_cpu_s(), Instant::now());
         let checked = self.exchange_messages(role, task)?;
-        let measurement =
-            Measurement { seconds: start.elapsed().as_secs_f64(), cpu_s: usage::thread_cpu_s() - before, hidden: 0.0 };
+        let measurement = Measurement {
+            seconds: start.elapsed().as_secs_f64(),
+            cpu_s: usage::thread_cpu_s() - before,
+            ..Measurement::default()
+        };
         self.endpoint.quiesce();
         checked.map(|()| measurement)
     }

@@ -4,6 +4,7 @@
 //! Times are in microseconds, sizes in bytes. Used by `run`, which measures, by `import`, `report`, `explain` and
 //! `tune`.
 
+use hawser_node::ReceivedBytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -74,6 +75,19 @@ pub struct Curve {
     pub ranks: usize,
     /// The points in ascending order of size.
     pub points: Vec<Point>,
+    /// The bytes that all ranks received for these points; None if the system does not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received: Option<ReceivedBytesRecord>,
+}
+
+/// The bytes that were received (`hawser_node::ReceivedBytes`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReceivedBytesRecord {
+    pub all: u64,
+    /// Those whose receive was posted before their message arrived.
+    pub posted: u64,
+    /// Those that never lay in the library's memory.
+    pub direct: u64,
 }
 
 /// The figures of one size.
@@ -150,6 +164,13 @@ impl Curve {
         (&self.system, &self.pattern, self.ranks) == (&other.system, &other.pattern, other.ranks)
     }
 
+    /// Returns in words how the bytes were received, after the system's name; None if the system does not count them.
+    pub fn received_text(&self) -> Option<String> {
+        let ReceivedBytesRecord { all, posted, direct } = self.received?;
+        let shares = ReceivedBytes { all, posted, direct }.shares()?;
+        Some(format!("{}, {shares}", self.system))
+    }
+
     /// Returns the points at sizes that the other curve has, too, each with the other curve's point.
     pub fn common_points<'a>(&'a self, other: &'a Curve) -> impl Iterator<Item = (Point, Point)> + 'a {
         let partner = |point: &Point| other.points.iter().find(|other| other.bytes == point.bytes).copied();
@@ -224,7 +245,7 @@ pub mod fixtures {
     pub fn curve(system: &str, sizes: impl IntoIterator<Item = u64>, us: impl Fn(f64) -> f64) -> Curve {
         let (version, pattern) = ("1".into(), "pingpong".into());
         let points = sizes.into_iter().map(|bytes| point(bytes, us(bytes as f64))).collect();
-        Curve { system: system.into(), floor: CurveLevel::Library, version, pattern, ranks: 2, points }
+        Curve { system: system.into(), floor: CurveLevel::Library, version, pattern, ranks: 2, points, received: None }
     }
 
     pub fn record(curves: Vec<Curve>) -> BenchmarkRecord {

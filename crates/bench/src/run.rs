@@ -6,9 +6,10 @@
 //! is cut off.
 
 use crate::measured_system::{MeasuredSystem, SystemError};
-use crate::record::{BenchmarkRecord, Curve, Point};
+use crate::record::{BenchmarkRecord, Curve, Point, ReceivedBytesRecord};
 use crate::sample::{median, quartiles};
 use crate::task::{Measurement, TrafficPattern, WorkerTask};
+use hawser_node::ReceivedBytes;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -71,6 +72,8 @@ struct SystemShare {
 struct BenchmarkRun<'a> {
     config: MeasurementConfig,
     systems: Vec<MeasuredSystem>,
+    /// The bytes that each system has received in the present pattern, warm-up tasks included.
+    received: Vec<ReceivedBytes>,
     record: &'a mut BenchmarkRecord,
     progress: ProgressBar,
     stop: &'a AtomicBool,
@@ -88,7 +91,7 @@ pub fn measure(
     let with_thresholds = systems.iter().filter(|system| !system.thresholds.is_empty());
     record.thresholds.extend(with_thresholds.map(|system| (system.name.clone(), system.thresholds.clone())));
     let progress = progress(config.task_count(&systems)).with_prefix(purpose.to_string());
-    BenchmarkRun { config, systems, record, progress: progress.clone(), stop }.run();
+    BenchmarkRun { config, systems, received: Vec::new(), record, progress: progress.clone(), stop }.run();
     progress.finish_and_clear();
 }
 
@@ -101,6 +104,7 @@ impl BenchmarkRun<'_> {
     fn run(&mut self) {
         for pattern in self.config.patterns.clone() {
             let mut us = vec![None; self.systems.len()];
+            self.received = vec![ReceivedBytes::default(); self.systems.len()];
             for bytes in self.config.sizes(pattern) {
                 if self.stop.load(Relaxed) {
                     break;
@@ -108,6 +112,7 @@ impl BenchmarkRun<'_> {
                 self.progress.set_message(format!("{} {bytes}", pattern.name()));
                 self.measure_point(pattern, bytes, &mut us);
             }
+            self.record_received(pattern);
         }
         if self.stop.load(Relaxed) {
             self.record.complete = false;
@@ -195,13 +200,16 @@ impl BenchmarkRun<'_> {
 
     /// Runs a task once; None if it failed, which is noted, if the system has ended, or if the run was stopped.
     fn measure_once(&mut self, system: usize, task: &WorkerTask) -> Option<Measurement> {
-        let system = &mut self.systems[system];
+        let (system, received) = (&mut self.systems[system], &mut self.received[system]);
         if system.has_ended() || self.stop.load(Relaxed) {
             return None;
         }
         let error = match system.run_task(task, self.stop) {
             Ok(measurement) => {
                 system.failures = 0;
+                received.all += measurement.received.all;
+                received.posted += measurement.received.posted;
+                received.direct += measurement.received.direct;
                 return Some(measurement);
             }
             // The task may still go on: it ends with the process.
@@ -227,10 +235,20 @@ impl BenchmarkRun<'_> {
         let at = curves.iter().position(|curve| curve.system == *name && curve.pattern == pattern.name());
         let at = at.unwrap_or_else(|| {
             let (system, version, pattern) = (name.clone(), version.clone(), pattern.name().into());
-            curves.push(Curve { system, floor: *level, version, pattern, ranks, points: Vec::new() });
+            curves.push(Curve { system, floor: *level, version, pattern, ranks, points: Vec::new(), received: None });
             curves.len() - 1
         });
         curves[at].points.push(point);
+    }
+
+    /// Records which bytes each system has received in a pattern.
+    fn record_received(&mut self, pattern: TrafficPattern) {
+        for (system, &ReceivedBytes { all, posted, direct }) in self.systems.iter().zip(&self.received) {
+            let is_its = |curve: &&mut Curve| curve.system == system.name && curve.pattern == pattern.name();
+            if let (true, Some(curve)) = (all > 0, self.record.curves.iter_mut().find(is_its)) {
+                curve.received = Some(ReceivedBytesRecord { all, posted, direct });
+            }
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Used by `run`, which makes tasks, and `measured_system`, which carries the lines.
 
+use hawser_node::ReceivedBytes;
 use std::fmt;
 use std::str::FromStr;
 
@@ -130,6 +131,8 @@ pub struct Measurement {
     pub cpu_s: f64,
     /// The part of a transfer that a computation hid.
     pub hidden: f64,
+    /// The bytes that all ranks received; none if the system does not count them.
+    pub received: ReceivedBytes,
 }
 
 impl Measurement {
@@ -163,8 +166,9 @@ impl fmt::Display for WorkerReply {
         match self {
             WorkerReply::Threshold { name, bytes } => write!(f, "threshold {name} {bytes}"),
             WorkerReply::Ready { ranks, version } => write!(f, "ready {ranks} {version}"),
-            WorkerReply::Measured(Measurement { seconds, cpu_s, hidden }) => {
-                write!(f, "played {seconds:.9} {cpu_s:.6} {hidden:.4}")
+            WorkerReply::Measured(Measurement { seconds, cpu_s, hidden, received }) => {
+                let ReceivedBytes { all, posted, direct } = received;
+                write!(f, "played {seconds:.9} {cpu_s:.6} {hidden:.4} {all} {posted} {direct}")
             }
             WorkerReply::Failed(cause) => write!(f, "failed {cause}"),
         }
@@ -189,7 +193,11 @@ impl FromStr for WorkerReply {
                 Ok(WorkerReply::Ready { ranks, version: version.trim().into() })
             }
             "played" => match numbers().as_deref() {
-                Some(&[seconds, cpu_s, hidden]) => Ok(WorkerReply::Measured(Measurement { seconds, cpu_s, hidden })),
+                Some(&[seconds, cpu_s, hidden, all, posted, direct]) => {
+                    let [all, posted, direct] = [all, posted, direct].map(|bytes| bytes as u64);
+                    let received = ReceivedBytes { all, posted, direct };
+                    Ok(WorkerReply::Measured(Measurement { seconds, cpu_s, hidden, received }))
+                }
                 _ => Err(parse_error()),
             },
             "failed" => Ok(WorkerReply::Failed(rest.into())),
@@ -210,7 +218,12 @@ mod tests {
         let replies = [
             WorkerReply::Threshold { name: "btl_sm_eager_limit".into(), bytes: 4096 },
             WorkerReply::Ready { ranks: 2, version: "MPICH Version: 5.0.2".into() },
-            WorkerReply::Measured(Measurement { seconds: 0.25, cpu_s: 0.5, hidden: 1.0 }),
+            WorkerReply::Measured(Measurement {
+                seconds: 0.25,
+                cpu_s: 0.5,
+                hidden: 1.0,
+                received: ReceivedBytes { all: 1 << 40, posted: 9, direct: 7 },
+            }),
             WorkerReply::Failed("rank 1: byte 7 of message 0 of rank 0 is 3, not 4".into()),
         ];
         for reply in replies {
@@ -224,6 +237,7 @@ mod tests {
             "",
             "played",
             "played 1 2",
+            "played 1 2 3",
             "played 1 x 2",
             "ready",
             "ready 2",

@@ -1,6 +1,6 @@
 /* The MPI layer of hawser-bench: plays what rank 0 reads from standard input, a task a line, until its end.
  *
- *   PATTERN BYTES COUNT PAIRS check|time      ->  played SECONDS CPU_SECONDS EXTRA | failed TEXT
+ *   PATTERN BYTES COUNT PAIRS check|time      ->  played SECONDS CPU_SECONDS EXTRA RECEIVED POSTED DIRECT | failed TEXT
  *
  * and at the start `threshold NAME BYTES` for each parameter of the library that may be a threshold, and `ready RANKS LIBRARY`. One source for every library: it is compiled once for each ABI and, for Open
  * MPI, by its mpicc. Between tasks no rank uses a core: rank 0 waits for the line, the others look for a task and sleep,
@@ -288,6 +288,46 @@ static void tell_those_without_part(const struct task *task) {
         if (to % half >= task->pairs) MPI_Send(NULL, 0, MPI_BYTE, to, OVER_TAG, MPI_COMM_WORLD);
 }
 
+/* The counters of bytes, by MPI_T (MPI-5.0 section 15.3); a library without them counts nothing. */
+enum { RECEIVED, UNEXPECTED, COPIED_ONCE, IN_PLACE, COUNTERS };
+static int has_tools;
+static MPI_T_pvar_session counting;
+static struct { MPI_T_pvar_handle handle; int exists; unsigned long long before; } counters[COUNTERS];
+
+static void open_counters(void) {
+    static const char *const names[] = { "bytes_received", "bytes_of_unexpected_messages", "bytes_copied_once", "bytes_received_in_place" };
+    int provided, index, count;
+    has_tools = MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS;
+    if (!has_tools || MPI_T_pvar_session_create(&counting) != MPI_SUCCESS) return;
+    for (int i = 0; i < COUNTERS; i++)
+        counters[i].exists = MPI_T_pvar_get_index(names[i], MPI_T_PVAR_CLASS_AGGREGATE, &index) == MPI_SUCCESS
+            && MPI_T_pvar_handle_alloc(counting, index, NULL, &counters[i].handle, &count) == MPI_SUCCESS && count == 1
+            && MPI_T_pvar_start(counting, counters[i].handle) == MPI_SUCCESS;
+}
+
+static unsigned long long counter(int i) {
+    unsigned long long value = 0;
+    return counters[i].exists && MPI_T_pvar_read(counting, counters[i].handle, &value) == MPI_SUCCESS ? value : 0;
+}
+
+/* A pattern has the bytes that are counted from here on. The counter of a device may be some milliseconds late, so that it goes on. */
+static void begin_to_count(void) {
+    for (int i = 0; i < IN_PLACE; i++) counters[i].before = counter(i);
+}
+
+/* The bytes received since then, those of them whose receive had been posted, and those that were never in the library's memory. */
+static void read_counters(double bytes[3]) {
+    double since[COUNTERS];
+    for (int i = 0; i < COUNTERS; i++) {
+        unsigned long long now = counter(i);
+        since[i] = (double)(now - counters[i].before);
+        counters[i].before = now;
+    }
+    bytes[0] = since[RECEIVED];
+    bytes[1] = since[RECEIVED] - since[UNEXPECTED];
+    bytes[2] = since[COPIED_ONCE] + since[IN_PLACE];
+}
+
 static void play(const struct task *task) {
     int of_all = patterns[task->pattern].of_all, has_part = of_all || partner(task) != MPI_PROC_NULL;
     reserve(task->bytes, patterns[task->pattern].for_all ? ranks : 1);
@@ -296,18 +336,21 @@ static void play(const struct task *task) {
     wrong[0] = 0;
     own_s = 0;
     MPI_Barrier(MPI_COMM_WORLD);
-    double mine[2] = { 0, 0 }, extra = 1, longest, all, least;
+    /* The CPU time of this rank, and its bytes. */
+    double mine[4] = { 0 }, all[4], seconds = 0, extra = 1, longest, least;
+    begin_to_count();
     if (has_part) {
         double cpu = cpu_s(), start = MPI_Wtime();
         extra = patterns[task->pattern].play(task);
-        mine[0] = own_s > 0 ? own_s : MPI_Wtime() - start;
-        mine[1] = own_s > 0 ? own_cpu_s : cpu_s() - cpu;
+        seconds = own_s > 0 ? own_s : MPI_Wtime() - start;
+        mine[0] = own_s > 0 ? own_cpu_s : cpu_s() - cpu;
         if (!rank && !of_all) tell_those_without_part(task);
     } else {
         wait_for_others();
     }
-    MPI_Reduce(&mine[0], &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    MPI_Reduce(&mine[1], &all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    read_counters(mine + 1);
+    MPI_Reduce(&seconds, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    MPI_Reduce(mine, all, 4, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     MPI_Reduce(&extra, &least, 1, MPI_DOUBLE, MPI_MIN, 0, MPI_COMM_WORLD);
     char (*texts)[sizeof wrong] = rank ? NULL : malloc((size_t)ranks * sizeof wrong);
     MPI_Gather(wrong, sizeof wrong, MPI_CHAR, texts, sizeof wrong, MPI_CHAR, 0, MPI_COMM_WORLD);
@@ -315,7 +358,7 @@ static void play(const struct task *task) {
     int bad = 0;
     while (bad < ranks && !texts[bad][0]) bad++;
     if (bad < ranks) printf("failed %s\n", texts[bad]);
-    else printf("played %.9f %.6f %.4f\n", of_all || task->pairs > 1 ? longest : mine[0], all, least);
+    else printf("played %.9f %.6f %.4f %.0f %.0f %.0f\n", of_all || task->pairs > 1 ? longest : seconds, all[0], least, all[1], all[2], all[3]);
     fflush(stdout);
     free(texts);
 }
@@ -431,8 +474,10 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    open_counters();
     if (rank) follow();
     else lead();
+    if (has_tools) MPI_T_finalize();
     MPI_Finalize();
     return 0;
 }

@@ -93,6 +93,7 @@ fn benchmark(mut section: Section, system: &str, level: CurveLevel) -> Benchmark
         pattern: section.pattern,
         ranks: section.ranks,
         points: section.points,
+        received: None,
     };
     Benchmark { name: section.benchmark, curve }
 }

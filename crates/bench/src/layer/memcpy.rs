@@ -43,6 +43,6 @@ impl Layer for Memcpy {
             }
         }
         let (seconds, cpu_s) = (start.elapsed().as_secs_f64(), usage::thread_cpu_s() - before);
-        checked.map(|()| Measurement { seconds, cpu_s, hidden: 0.0 })
+        checked.map(|()| Measurement { seconds, cpu_s, ..Measurement::default() })
     }
 }

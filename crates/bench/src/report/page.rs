@@ -141,6 +141,7 @@ fn section(group: &CurveGroup, drawn: &[(Graph, String)]) -> Markup {
                 }
             }
             @for grid in &grids { (table(grid, &in_view(&grid.rows))) }
+            @for line in group.curves.iter().filter_map(|curve| curve.received_text()) { p { (line) } }
             details {
                 summary { "All sizes and points" }
                 @for grid in &grids { (table(grid, &all(&grid.rows))) }

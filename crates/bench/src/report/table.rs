@@ -21,6 +21,9 @@ pub fn text(record: &BenchmarkRecord) -> String {
             out.push_str(&table(&grid));
             out.push('\n');
         }
+        for line in group.curves.iter().filter_map(|curve| curve.received_text()) {
+            let _ = writeln!(out, "{}: {line}\n", group.title());
+        }
     }
     if record.curves.iter().flat_map(|curve| &curve.points).any(|point| point.noisy) {
         let _ = writeln!(out, "{NOISY} the rounds still differed after they were repeated");
@@ -99,6 +102,17 @@ bytes   tcp   hawser   mpich
 ";
         let trimmed: String = text(&record).lines().map(|line| format!("{}\n", line.trim_end())).collect();
         assert_eq!(trimmed, want);
+    }
+
+    #[test]
+    fn bytes_that_a_library_counts_have_a_line_below_the_tables() {
+        let mut record = example::record(&["tcp", "hawser"]);
+        let without = text(&record);
+        assert!(!without.contains("of the bytes received"), "{without}");
+        record.curves[1].received = Some(crate::record::ReceivedBytesRecord { all: 80, posted: 60, direct: 8 });
+        let line = "pingpong, 2 ranks: hawser, of the bytes received: 75.00 % found their receive posted, 10.00 % \
+                    never lay in the library's memory\n";
+        assert!(text(&record).contains(line), "{}", text(&record));
     }
 
     #[test]
