@@ -27,13 +27,15 @@ mkdir -p "$tree$home" "$tree/usr/bin" "$tree/usr/share/man/man1" "$tree/usr/shar
 # The alternatives groups put links there.
 mkdir -p "$tree/usr/include/$triplet" "$tree/usr/lib/$triplet/pkgconfig"
 cp -a "$prefix/bin" "$prefix/lib" "$prefix/include" "$prefix/libexec" "$tree$home"
+# Module files are for one version of a compiler: mpifort makes those of the user's.
+rm -rf "$tree$home/lib/hawser"
 # The prefix has the modes of whoever installed it.
 find "$tree" -type d -exec chmod 755 {} +
 
 # The alternatives groups have links to these files in other folders.
 sed -i "s|^prefix=.*|prefix=$home|" "$tree$home"/lib/pkgconfig/*.pc
 
-for name in mpiexec mpirun mpicc mpicxx mpicc_abi mpicxx_abi; do
+for name in mpiexec mpirun mpicc mpicxx mpifort mpicc_abi mpicxx_abi mpifort_abi; do
     ln -s "../lib/$triplet/hawser/bin/$name" "$tree/usr/bin/$name.hawser"
 done
 for name in hawser-info hawser-bench; do
@@ -44,7 +46,7 @@ for page in mpiexec mpicc; do
     gzip -9n <"$prefix/share/man/man1/$page.1" >"$man/$page.hawser.1.gz"
 done
 for page in "$prefix"/share/man/man1/hawser-*.1; do gzip -9n <"$page" >"$man/${page##*/}.gz"; done
-for name in mpicxx mpicc_abi mpicxx_abi; do ln -s mpicc.hawser.1.gz "$man/$name.hawser.1.gz"; done
+for name in mpicxx mpifort mpicc_abi mpicxx_abi mpifort_abi; do ln -s mpicc.hawser.1.gz "$man/$name.hawser.1.gz"; done
 ln -s mpiexec.hawser.1.gz "$man/mpirun.hawser.1.gz"
 
 doc=$tree/usr/share/doc/hawser
@@ -93,7 +95,7 @@ depends=$(sed -n 's/^shlibs:Depends=//p' "$work/depends")
 [ -n "$depends" ] || { echo "deb.sh: dpkg-shlibdeps has found no package that the files need" >&2; exit 1; }
 
 fields hawser "$depends" >"$tree/DEBIAN/control" <<END
-Suggests: gcc | c-compiler, openssh-client, python3-mpi4py
+Suggests: gcc | c-compiler, gfortran | fortran-compiler, openssh-client, python3-mpi4py
 Section: devel
 Priority: optional
 Description: MPI for clusters of commodity computers

@@ -5,7 +5,7 @@
 # hawser-VERSION-PLATFORM-debug.tar.xz (unpack it in a debug-file-directory of gdb). The files lie in the wheel as in
 # the wheels of other MPI libraries: bin, lib, include and share of the environment that it is installed in, which is
 # where mpi4py looks for libmpi.so.12. PLATFORM names the oldest glibc that has every function which the files call.
-# Called by `make wheel` and by tests/test_wheel.py. Nothing is built here but the two libraries that stand for links.
+# Called by `make wheel` and by tests/test_wheel.py. Nothing is built here but the libraries that stand for links.
 set -eu
 
 [ $# -eq 2 ] || { sed -n '2p' "$0" | sed 's/^# //' >&2; exit 2; }
@@ -23,6 +23,8 @@ data=$tree/hawser-$version.data/data
 info=$tree/hawser-$version.dist-info
 mkdir -p "$data" "$info/licenses"
 cp -a "$prefix/." "$data"
+# Module files are for one version of a compiler: mpifort makes those of the user's.
+rm -rf "$data/lib/hawser"
 
 # A wheel holds no links. A library under the name that some programs ask for becomes one that loads the real one from
 # its own folder, so that a process never has two copies; what only the linker reads becomes a line for the linker; a
@@ -34,7 +36,8 @@ stand_for() { # NAME FILE, in lib
 }
 stand_for libmpich.so.12 libmpi.so.12
 stand_for libmpi_abi.so.0 libmpi_abi.so.1
-for name in libmpi.so.12 libmpi_abi.so.1; do
+stand_for libmpichfort.so.12 libmpifort.so.12
+for name in libmpi.so.12 libmpi_abi.so.1 libmpifort.so.12 libmpifort_abi.so.1; do
     link=$data/lib/${name%.*}
     rm "$link"
     echo "INPUT($name)" >"$link"

@@ -1,9 +1,10 @@
 ! mpif.h of Hawser, for the MPICH ABI.
 !
 ! Written by crates/fortran/tools/modules.py; do not edit.
-! The constants below are those of INTEGERs of 4 bytes.
-      INTEGER HAWSER_NEEDS_INTEGER_OF_4_BYTES
-      PARAMETER (HAWSER_NEEDS_INTEGER_OF_4_BYTES=1/MAX(0,5-KIND(0)))
+! Compilers name these variables in their error where INTEGER has not 4 bytes: the two lines then differ.
+      INTEGER HAWSER_INT(9), HAWSER_NEEDS_INTEGER_OF_4_BYTES(9)
+      EQUIVALENCE(HAWSER_INT,HAWSER_NEEDS_INTEGER_OF_4_BYTES)
+      EQUIVALENCE(HAWSER_INT,HAWSER_NEEDS_INTEGER_OF_4_BYTES(KIND(0)-3))
       INTEGER MPI_ADDRESS_KIND
       PARAMETER (MPI_ADDRESS_KIND=8)
       INTEGER MPI_COUNT_KIND

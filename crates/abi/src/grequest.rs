@@ -62,14 +62,16 @@ unsafe fn functions<A: Abi>(
     // SAFETY: the caller's promise; the status is one that `finish` may write.
     let query = move |status| unsafe {
         internal_code::<A>(match of_query() {
-            true => by_address(|code| transmute::<_, FortranQuery<A>>(query)(state(), at(status), code)),
+            true => by_address(|code| {
+                transmute::<*const c_void, FortranQuery<A>>(query as *const c_void)(state(), at(status), code)
+            }),
             false => query(state(), at(status)),
         })
     };
     // SAFETY: the caller's promise.
     let free = move || unsafe {
         internal_code::<A>(match of_free() {
-            true => by_address(|code| transmute::<_, FortranFree>(free)(state(), code)),
+            true => by_address(|code| transmute::<*const c_void, FortranFree>(free as *const c_void)(state(), code)),
             false => free(state()),
         })
     };
@@ -77,7 +79,9 @@ unsafe fn functions<A: Abi>(
     let cancel = move |is_complete: bool| unsafe {
         let mut complete = c_int::from(is_complete);
         internal_code::<A>(match of_cancel() {
-            true => by_address(|code| transmute::<_, FortranCancel>(cancel)(state(), &mut complete, code)),
+            true => by_address(|code| {
+                transmute::<*const c_void, FortranCancel>(cancel as *const c_void)(state(), &mut complete, code)
+            }),
             false => cancel(state(), complete),
         })
     };

@@ -9,7 +9,6 @@ pub const MPI_UNDEFINED: c_int = -32766;
 pub const MPI_CART: c_int = 2;
 pub const MPI_GRAPH: c_int = 1;
 pub const MPI_DIST_GRAPH: c_int = 3;
-pub const MPI_DATATYPE_NULL: c_int = 201326592;
 pub const MPI_BYTE: c_int = 1275068685;
 pub const MPI_COMM_SELF: c_int = 1140850689;
 pub const MPI_INFO_NULL: c_int = 469762048;
@@ -31,7 +30,6 @@ pub const MPI_STATUSES_IGNORE: *mut c_void = without_provenance_mut(1);
 pub const MPI_ERRCODES_IGNORE: *mut c_void = without_provenance_mut(0);
 
 /// The keys of MPI's own attributes, in C.
-pub const PREDEFINED_KEYS: [c_int; 12] = [
-    1681915905, 1681915907, 1681915909, 1681915911, 1681915913, 1681915915, 1681915917, 1711276033, 1711276035,
-    1711276037, 1711276039, 1711276041,
-];
+#[rustfmt::skip]
+pub const PREDEFINED_KEYS: [c_int; 12] = [1681915905, 1681915907, 1681915909, 1681915911, 1681915913, 1681915915,
+    1681915917, 1711276033, 1711276035, 1711276037, 1711276039, 1711276041];

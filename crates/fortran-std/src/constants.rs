@@ -9,7 +9,6 @@ pub const MPI_UNDEFINED: c_int = -32766;
 pub const MPI_CART: c_int = 211;
 pub const MPI_GRAPH: c_int = 212;
 pub const MPI_DIST_GRAPH: c_int = 213;
-pub const MPI_DATATYPE_NULL: c_int = 512;
 pub const MPI_BYTE: c_int = 583;
 pub const MPI_COMM_SELF: c_int = 258;
 pub const MPI_INFO_NULL: c_int = 304;
@@ -31,4 +30,5 @@ pub const MPI_STATUSES_IGNORE: *mut c_void = without_provenance_mut(0);
 pub const MPI_ERRCODES_IGNORE: *mut c_void = without_provenance_mut(0);
 
 /// The keys of MPI's own attributes, in C.
+#[rustfmt::skip]
 pub const PREDEFINED_KEYS: [c_int; 12] = [501, 502, 503, 504, 505, 506, 507, 601, 602, 603, 604, 605];

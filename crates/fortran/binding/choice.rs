@@ -88,9 +88,9 @@ pub struct Message<N> {
     made: bool,
 }
 
-impl<N> Message<N> {
+impl<N> Drop for Message<N> {
     /// Frees the datatype that was made. Operations that use it go on.
-    pub fn free(mut self) {
+    fn drop(&mut self) {
         if self.made {
             // SAFETY: a datatype of ours.
             unsafe { c::MPI_Type_free(&mut self.datatype) };
@@ -98,75 +98,130 @@ impl<N> Message<N> {
     }
 }
 
-/// Describes a buffer with a count and a datatype.
+/// Describes a buffer with a count and a datatype. `None`: no datatype describes so many elements of the section.
 ///
 /// # Safety
 /// The compiler made `buffer`.
 #[inline]
-pub unsafe fn described<N: CountArgument>(buffer: impl Choice, count: N, datatype: Handle) -> Message<N> {
+pub unsafe fn described<N: CountArgument>(buffer: impl Choice, count: N, datatype: Handle) -> Option<Message<N>> {
     // SAFETY: the caller's promise.
     match unsafe { buffer.array() } {
-        Array::Contiguous(address) => Message { address, count, datatype, made: false },
-        Array::Section(section) => described_section(&section, count, datatype),
+        Array::Contiguous(address) => Some(Message { address, count, datatype, made: false }),
+        Array::Section(section) => described_section(&section, count, datatype, section_type),
+    }
+}
+
+/// Describes a buffer that has a part for each process: `count` of `datatype`, one part behind the other.
+///
+/// # Safety
+/// The compiler made `buffer`.
+#[inline]
+pub unsafe fn described_part<N: CountArgument>(buffer: impl Choice, count: N, datatype: Handle) -> Option<Message<N>> {
+    // SAFETY: the caller's promise.
+    match unsafe { buffer.array() } {
+        Array::Contiguous(address) => Some(Message { address, count, datatype, made: false }),
+        Array::Section(section) => described_section(&section, count, datatype, part_type),
     }
 }
 
 #[cold]
-fn described_section<N: CountArgument>(section: &Section, count: N, datatype: Handle) -> Message<N> {
-    let mut message = Message { address: section.start, count, datatype, made: false };
+fn described_section<N: CountArgument>(
+    section: &Section,
+    count: N,
+    datatype: Handle,
+    make: fn(&Section, i64, Handle) -> Option<Handle>,
+) -> Option<Message<N>> {
+    let address = section.start;
     if count.into() <= 0 {
-        return message;
+        return Some(Message { address, count, datatype, made: false });
     }
-    // A section that no datatype describes is sent with none, which MPI refuses (MPI_ERR_TYPE).
-    message.datatype = section_type(section, count.into(), datatype).unwrap_or(handle(values::MPI_DATATYPE_NULL));
-    message.made = message.datatype != handle(values::MPI_DATATYPE_NULL);
-    message.count = N::ONE;
-    message
+    let datatype = make(section, count.into(), datatype)?;
+    Some(Message { address, count: N::ONE, datatype, made: true })
 }
 
 /// Makes the datatype of the first elements of a section that `count` of `datatype` fill.
 fn section_type(section: &Section, count: i64, datatype: Handle) -> Option<Handle> {
+    let elements = elements(section, count, datatype)?;
+    commit(leading(&section.dims, elements, datatype_of_element(section, datatype)?)?)
+}
+
+/// Makes the datatype of one process's part of a section. Its extent leads to the next part, which is so only where a
+/// part is whole rows of the section, or the section has one dimension.
+fn part_type(section: &Section, count: i64, datatype: Handle) -> Option<Handle> {
+    let elements = elements(section, count, datatype)?;
+    let (last, inner) = section.dims.split_last()?;
+    let row: usize = inner.iter().map(|dim| dim.count).product();
+    if elements % row != 0 {
+        return None;
+    }
+    let mut part = leading(&section.dims, elements, datatype_of_element(section, datatype)?)?;
+    let mut made = part;
+    // SAFETY: an out argument of ours, and a datatype of ours.
+    let code = unsafe {
+        let extent = (elements / row) as i64 * last.stride as i64;
+        let code = c::MPI_Type_create_resized_c(part, 0, extent, &mut made);
+        c::MPI_Type_free(&mut part);
+        code
+    };
+    if code == 0 { commit(made) } else { None }
+}
+
+fn commit(mut datatype: Handle) -> Option<Handle> {
+    // SAFETY: a datatype of ours.
+    (unsafe { c::MPI_Type_commit(&mut datatype) } == 0).then_some(datatype)
+}
+
+/// Returns the number of bytes of a datatype without gaps.
+fn solid_size(datatype: Handle) -> Option<i64> {
     let (mut size, mut lower, mut extent) = (0, 0, 0);
     // SAFETY: out arguments of ours.
     let code = unsafe {
         c::MPI_Type_size_c(datatype, &mut size) | c::MPI_Type_get_extent_c(datatype, &mut lower, &mut extent)
     };
-    let element = section.element as i64;
-    let bytes = size.checked_mul(count)?;
-    let whole = code == 0 && size > 0 && size == extent && lower == 0 && element > 0 && bytes % element == 0;
-    let elements = usize::try_from(bytes / element.max(1)).ok()?;
-    if !whole || elements > section.len() {
-        return None;
-    }
-    // Elements of several datatypes each, such as two MPI_REAL of a COMPLEX; or datatypes of several elements, whose
-    // bytes are sent.
-    let mut of_element = if element % size == 0 {
-        contiguous(element / size, datatype)?
-    } else {
-        contiguous(element, handle(values::MPI_BYTE))?
-    };
-    let made = leading(&section.dims, elements, of_element);
-    // SAFETY: a datatype of ours.
-    unsafe { c::MPI_Type_free(&mut of_element) };
-    let mut made = made?;
-    // SAFETY: a datatype of ours.
-    (unsafe { c::MPI_Type_commit(&mut made) } == 0).then_some(made)
+    (code == 0 && size > 0 && size == extent && lower == 0).then_some(size)
 }
 
-/// Makes the datatype of the first `elements` elements of a section with these dimensions.
-fn leading(dims: &[Dim], elements: usize, of_element: Handle) -> Option<Handle> {
+/// Returns the number of elements of a section that `count` of `datatype` fill.
+fn elements(section: &Section, count: i64, datatype: Handle) -> Option<usize> {
+    let (bytes, element) = (solid_size(datatype)?.checked_mul(count)?, section.element as i64);
+    if element == 0 || bytes % element != 0 {
+        return None;
+    }
+    usize::try_from(bytes / element).ok().filter(|&elements| elements <= section.len())
+}
+
+/// Makes the datatype of one element: of several datatypes, such as two MPI_REAL of a COMPLEX; or its bytes, where a
+/// datatype has several elements. The caller's `leading` frees it.
+fn datatype_of_element(section: &Section, datatype: Handle) -> Option<Handle> {
+    let (element, size) = (section.element as i64, solid_size(datatype)?);
+    if element % size == 0 {
+        contiguous(element / size, datatype)
+    } else {
+        contiguous(element, handle(values::MPI_BYTE))
+    }
+}
+
+/// Makes the datatype of the first `elements` elements of a section with these dimensions, and frees that of an element.
+fn leading(dims: &[Dim], elements: usize, mut of_element: Handle) -> Option<Handle> {
+    let made = leading_rows(dims, elements, of_element);
+    // SAFETY: a datatype of ours.
+    unsafe { c::MPI_Type_free(&mut of_element) };
+    made
+}
+
+fn leading_rows(dims: &[Dim], elements: usize, of_element: Handle) -> Option<Handle> {
     let Some((last, inner)) = dims.split_last() else { return contiguous(1, of_element) };
     let within: usize = inner.iter().map(|dim| dim.count).product();
     let (rows, rest) = (elements / within, elements % within);
     let mut parts = Vec::new();
     if rows > 0 {
-        let mut row = leading(inner, within, of_element)?;
+        let mut row = leading_rows(inner, within, of_element)?;
         parts.push((0, vector(rows as i64, last.stride as i64, row)?));
         // SAFETY: a datatype of ours.
         unsafe { c::MPI_Type_free(&mut row) };
     }
     if rest > 0 {
-        parts.push((rows as i64 * last.stride as i64, leading(inner, rest, of_element)?));
+        parts.push((rows as i64 * last.stride as i64, leading_rows(inner, rest, of_element)?));
     }
     together(&mut parts)
 }
@@ -261,12 +316,12 @@ pub unsafe fn solid(buffer: impl Choice) -> Option<*mut c_void> {
     }
 }
 
-/// Raises the error of a section where none can be passed, and returns its code.
+/// Raises the error of a section that cannot be passed, and returns its code.
 #[cold]
 pub fn refuse(function: &str) -> c_int {
     let text = format!(
-        "{function}: the buffer is a section of an array whose elements do not follow each other; copy it to an array of \
-         its own, which must stay until the operation is complete"
+        "{function}: the buffer is a section of an array whose elements do not follow each other, and these arguments \
+         describe no part of it; pass an array of its own, which must stay until the operation is complete"
     );
     let text = CString::new(text).unwrap_or_default();
     let comm = handle(values::MPI_COMM_SELF);

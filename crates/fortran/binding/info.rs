@@ -75,11 +75,13 @@ unsafe fn pack<N: CountArgument, S>(
 ) -> c_int {
     // SAFETY: the caller's arguments, as for the MPI procedure.
     unsafe {
-        let message = choice::described(from.0, from.1, from.2);
+        let Some(message) = choice::described(from.0, from.1, from.2) else {
+            return choice::refuse("MPI_Pack_external");
+        };
         let packed = choice::Copied::of(to.0);
         let code =
             with(name.as_ptr(), message.address, message.count, message.datatype, packed.address(), to.1, position);
-        message.free();
+        drop(message);
         packed.finish(true);
         code
     }
@@ -95,10 +97,12 @@ unsafe fn unpack<N: CountArgument, S>(
     // SAFETY: the caller's arguments, as for the MPI procedure.
     unsafe {
         let packed = choice::Copied::of(from.0);
-        let message = choice::described(to.0, to.1, to.2);
+        let Some(message) = choice::described(to.0, to.1, to.2) else {
+            return choice::refuse("MPI_Unpack_external");
+        };
         let code =
             with(name.as_ptr(), packed.address(), from.1, position, message.address, message.count, message.datatype);
-        message.free();
+        drop(message);
         packed.finish(false);
         code
     }

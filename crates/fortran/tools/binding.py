@@ -2,7 +2,7 @@
 functions that they call.
 
 The procedures whose arguments need more than a conversion each are written by hand (binding/*.rs, `BY_HAND`). Run it
-again after a change of the table; `tests/generated.rs` compares what it writes with what is committed.
+again after a change of the table; `tests/test_fortran.py` compares what it writes with what is committed.
 """
 import os
 import sys
@@ -91,10 +91,22 @@ class Body:
             count, datatype = DESCRIBED.get(p.name, (None, None))
             found = count in names and datatype in names and not names[count].array and not names[datatype].array
             if found and not ops and not self.f.name.startswith(("MPI_Psend", "MPI_Precv")):
+                kind = "described_part" if self.is_parts(p.name) else "described"
+                # The blocking procedures copy, so that a section may have any form.
+                if kind == "described_part" and not p.asynchronous:
+                    continue
                 self.replaced[count] = f"{p.name}.count"
                 self.replaced[datatype] = f"{p.name}.datatype"
-                self.before.append(f"let {p.name} = choice::described({p.name}, *{count}, handle(*{datatype}));")
-                self.after.append(f"{p.name}.free();")
+                self.before += [f"let Some({p.name}) = choice::{kind}({p.name}, *{count}, handle(*{datatype}))",
+                                f'    else {{ return choice::refuse("{self.f.name}") }};']
+
+    def is_parts(self, buffer):
+        """A collective has a part of this buffer for each process."""
+        word = self.f.name.removeprefix("MPI_").removeprefix("I").removeprefix("Neighbor_").removeprefix("neighbor_")
+        word = word.removesuffix("_c").removesuffix("_init").lower()
+        return self.f.area == "coll" and buffer in {
+            "gather": ["recvbuf"], "allgather": ["recvbuf"], "scatter": ["sendbuf"], "alltoall": ["sendbuf", "recvbuf"],
+        }.get(word, [])
 
     def length(self, p):
         text = p.length
@@ -256,7 +268,7 @@ def tables(todo):
 
 
 # The constants that the binding uses: numbers, and addresses that C tells from all others.
-NUMBERS = ["MPI_UNDEFINED", "MPI_CART", "MPI_GRAPH", "MPI_DIST_GRAPH", "MPI_DATATYPE_NULL", "MPI_BYTE", "MPI_COMM_SELF",
+NUMBERS = ["MPI_UNDEFINED", "MPI_CART", "MPI_GRAPH", "MPI_DIST_GRAPH", "MPI_BYTE", "MPI_COMM_SELF",
            "MPI_INFO_NULL", "MPI_ERR_BUFFER", "MPI_ERR_ARG", "MPI_WIN_BASE", "MPI_WIN_SIZE", "MPI_MAX_PROCESSOR_NAME",
            "MPI_MAX_ERROR_STRING", "MPI_MAX_OBJECT_NAME", "MPI_MAX_LIBRARY_VERSION_STRING", "MPI_MAX_INFO_KEY",
            "MPI_MAX_PORT_NAME", "MPI_MAX_DATAREP_STRING"]
@@ -275,6 +287,7 @@ def constants(abi):
         text += f"pub const {n}: *mut c_void = without_provenance_mut({value if value >= 0 else f'{value}isize as usize'});\n"
     keys = [r["value"] for r in table.values() if r["kind"] == "attribute key" and r["name"] not in NOT_KEYS]
     text += "\n/// The keys of MPI's own attributes, in C.\n"
+    text += "#[rustfmt::skip]\n"
     text += "\n".join(fill(f"pub const PREDEFINED_KEYS: [c_int; {len(keys)}] = [{', '.join(keys)}];", "", "    ")) + "\n"
     return text
 

@@ -4,7 +4,7 @@ between the ABIs to std/ and mpich/.
 Values are those of crates/abi/tables/*.tsv, procedures those of `procedures`. The sources declare and define nothing
 that needs an object file: the entry points and the variables are in the shared library (binding/), so that any Fortran
 compiler makes its module files from them at installation. Run it again after a change of the tables;
-`tests/generated.rs` compares what it writes with what is committed.
+`tests/test_fortran.py` compares what it writes with what is committed.
 """
 import re
 import textwrap
@@ -97,9 +97,10 @@ def mpif_h(abi):
     for text in (f"mpif.h of Hawser, for {TITLE[abi]}.", "",
                  "Written by crates/fortran/tools/modules.py; do not edit."):
         out.append(("! " + text).rstrip())
-    out.append("! The constants below are those of INTEGERs of 4 bytes.")
-    line("INTEGER HAWSER_NEEDS_INTEGER_OF_4_BYTES")
-    line("PARAMETER (HAWSER_NEEDS_INTEGER_OF_4_BYTES=1/MAX(0,5-KIND(0)))")
+    out.append("! Compilers name these variables in their error where INTEGER has not 4 bytes: the two lines then differ.")
+    line("INTEGER HAWSER_INT(9), HAWSER_NEEDS_INTEGER_OF_4_BYTES(9)")
+    line("EQUIVALENCE(HAWSER_INT,HAWSER_NEEDS_INTEGER_OF_4_BYTES)")
+    line("EQUIVALENCE(HAWSER_INT,HAWSER_NEEDS_INTEGER_OF_4_BYTES(KIND(0)-3))")
     for name, value in KINDS:
         line(f"INTEGER {name}")
         line(f"PARAMETER ({name}={value})")

@@ -6,90 +6,90 @@ use crate::binding::prelude::*;
 
 choice! { "allgather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
     *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
-    let code = c::MPI_Allgather(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
-        recvbuf.datatype, handle(*comm));
-    sendbuf.free();
-    recvbuf.free();
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Allgather") };
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Allgather(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address(), *recvcount,
+        handle(*recvtype), handle(*comm));
+    recvbuf.finish(true);
     code
 } }
 choice_large! { "allgather_c" "allgather" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
     Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
-    let code = c::MPI_Allgather_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
-        recvbuf.datatype, handle(*comm));
-    sendbuf.free();
-    recvbuf.free();
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Allgather_c") };
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Allgather_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address(), *recvcount,
+        handle(*recvtype), handle(*comm));
+    recvbuf.finish(true);
     code
 } }
 choice! { "allgather_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
     *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Allgather_init") };
+    let Some(recvbuf) = choice::described_part(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Allgather_init") };
     let mut c_request = handle(*request);
     let code = c::MPI_Allgather_init(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
         recvbuf.datatype, handle(*comm), handle(*info), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "allgather_init_c" "allgather_init" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint,
     recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut
     Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Allgather_init_c") };
+    let Some(recvbuf) = choice::described_part(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Allgather_init_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Allgather_init_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
         recvbuf.datatype, handle(*comm), handle(*info), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "allgatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcounts:
     *const c_int, displs: *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Allgatherv") };
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Allgatherv(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address(), recvcounts,
         displs, handle(*recvtype), handle(*comm));
-    sendbuf.free();
     recvbuf.finish(true);
     code
 } }
 choice_large! { "allgatherv_c" "allgatherv" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
     Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Allgatherv_c") };
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Allgatherv_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address(), recvcounts,
         displs, handle(*recvtype), handle(*comm));
-    sendbuf.free();
     recvbuf.finish(true);
     code
 } }
 choice! { "allgatherv_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
     recvcounts: *const c_int, displs: *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint,
     request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Allgatherv_init") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Allgatherv_init") };
     let mut c_request = handle(*request);
     let code = c::MPI_Allgatherv_init(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts, displs,
         handle(*recvtype), handle(*comm), handle(*info), &mut c_request);
-    sendbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "allgatherv_init_c" "allgatherv_init" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint,
     recvbuf: Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const Fint, info:
     *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Allgatherv_init_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Allgatherv_init_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Allgatherv_init_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts, displs,
         handle(*recvtype), handle(*comm), handle(*info), &mut c_request);
-    sendbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
@@ -135,46 +135,46 @@ choice_large! { "allreduce_init_c" "allreduce_init" (sendbuf: Buffer, recvbuf: B
 } }
 choice! { "alltoall" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
     *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
-    let code = c::MPI_Alltoall(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
-        recvbuf.datatype, handle(*comm));
-    sendbuf.free();
-    recvbuf.free();
+    let sendbuf = choice::Copied::of(sendbuf);
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Alltoall(sendbuf.address(), *sendcount, handle(*sendtype), recvbuf.address(), *recvcount,
+        handle(*recvtype), handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
     code
 } }
 choice_large! { "alltoall_c" "alltoall" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
     Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
-    let code = c::MPI_Alltoall_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
-        recvbuf.datatype, handle(*comm));
-    sendbuf.free();
-    recvbuf.free();
+    let sendbuf = choice::Copied::of(sendbuf);
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Alltoall_c(sendbuf.address(), *sendcount, handle(*sendtype), recvbuf.address(), *recvcount,
+        handle(*recvtype), handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
     code
 } }
 choice! { "alltoall_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
     *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described_part(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Alltoall_init") };
+    let Some(recvbuf) = choice::described_part(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Alltoall_init") };
     let mut c_request = handle(*request);
     let code = c::MPI_Alltoall_init(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
         recvbuf.datatype, handle(*comm), handle(*info), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "alltoall_init_c" "alltoall_init" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint,
     recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut
     Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described_part(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Alltoall_init_c") };
+    let Some(recvbuf) = choice::described_part(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Alltoall_init_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Alltoall_init_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
         recvbuf.datatype, handle(*comm), handle(*info), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
@@ -288,35 +288,33 @@ plain! { "barrier_init" (comm: *const Fint, info: *const Fint, request: *mut Fin
     code
 } }
 choice! { "bcast" (buffer: Buffer, count: *const c_int, datatype: *const Fint, root: *const c_int, comm: *const Fint) [] {
-    let buffer = choice::described(buffer, *count, handle(*datatype));
-    let code = c::MPI_Bcast(buffer.address, buffer.count, buffer.datatype, *root, handle(*comm));
-    buffer.free();
-    code
+    let Some(buffer) = choice::described(buffer, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Bcast") };
+    c::MPI_Bcast(buffer.address, buffer.count, buffer.datatype, *root, handle(*comm))
 } }
 choice_large! { "bcast_c" "bcast" (buffer: Buffer, count: *const Count, datatype: *const Fint, root: *const c_int, comm:
     *const Fint) [] {
-    let buffer = choice::described(buffer, *count, handle(*datatype));
-    let code = c::MPI_Bcast_c(buffer.address, buffer.count, buffer.datatype, *root, handle(*comm));
-    buffer.free();
-    code
+    let Some(buffer) = choice::described(buffer, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Bcast_c") };
+    c::MPI_Bcast_c(buffer.address, buffer.count, buffer.datatype, *root, handle(*comm))
 } }
 choice! { "bcast_init" (buffer: Buffer, count: *const c_int, datatype: *const Fint, root: *const c_int, comm: *const
     Fint, info: *const Fint, request: *mut Fint) [] {
-    let buffer = choice::described(buffer, *count, handle(*datatype));
+    let Some(buffer) = choice::described(buffer, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Bcast_init") };
     let mut c_request = handle(*request);
     let code = c::MPI_Bcast_init(buffer.address, buffer.count, buffer.datatype, *root, handle(*comm), handle(*info),
         &mut c_request);
-    buffer.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "bcast_init_c" "bcast_init" (buffer: Buffer, count: *const Count, datatype: *const Fint, root: *const
     c_int, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
-    let buffer = choice::described(buffer, *count, handle(*datatype));
+    let Some(buffer) = choice::described(buffer, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Bcast_init_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Bcast_init_c(buffer.address, buffer.count, buffer.datatype, *root, handle(*comm), handle(*info),
         &mut c_request);
-    buffer.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
@@ -362,138 +360,138 @@ choice_large! { "exscan_init_c" "exscan_init" (sendbuf: Buffer, recvbuf: Buffer,
 } }
 choice! { "gather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount: *const
     c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
-    let code = c::MPI_Gather(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
-        recvbuf.datatype, *root, handle(*comm));
-    sendbuf.free();
-    recvbuf.free();
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Gather") };
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Gather(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address(), *recvcount,
+        handle(*recvtype), *root, handle(*comm));
+    recvbuf.finish(true);
     code
 } }
 choice_large! { "gather_c" "gather" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
     recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
-    let code = c::MPI_Gather_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
-        recvbuf.datatype, *root, handle(*comm));
-    sendbuf.free();
-    recvbuf.free();
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Gather_c") };
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Gather_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address(), *recvcount,
+        handle(*recvtype), *root, handle(*comm));
+    recvbuf.finish(true);
     code
 } }
 choice! { "gather_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
     *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint, request: *mut Fint)
     [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Gather_init") };
+    let Some(recvbuf) = choice::described_part(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Gather_init") };
     let mut c_request = handle(*request);
     let code = c::MPI_Gather_init(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
         recvbuf.datatype, *root, handle(*comm), handle(*info), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "gather_init_c" "gather_init" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
     Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint,
     request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Gather_init_c") };
+    let Some(recvbuf) = choice::described_part(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Gather_init_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Gather_init_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
         recvbuf.datatype, *root, handle(*comm), handle(*info), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "gatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcounts:
     *const c_int, displs: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Gatherv") };
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Gatherv(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address(), recvcounts, displs,
         handle(*recvtype), *root, handle(*comm));
-    sendbuf.free();
     recvbuf.finish(true);
     code
 } }
 choice_large! { "gatherv_c" "gatherv" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
     recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Gatherv_c") };
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Gatherv_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address(), recvcounts, displs,
         handle(*recvtype), *root, handle(*comm));
-    sendbuf.free();
     recvbuf.finish(true);
     code
 } }
 choice! { "gatherv_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcounts:
     *const c_int, displs: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint,
     request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Gatherv_init") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Gatherv_init") };
     let mut c_request = handle(*request);
     let code = c::MPI_Gatherv_init(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts, displs,
         handle(*recvtype), *root, handle(*comm), handle(*info), &mut c_request);
-    sendbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "gatherv_init_c" "gatherv_init" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint,
     recvbuf: Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, root: *const c_int, comm:
     *const Fint, info: *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Gatherv_init_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Gatherv_init_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Gatherv_init_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts, displs,
         handle(*recvtype), *root, handle(*comm), handle(*info), &mut c_request);
-    sendbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "iallgather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
     *const c_int, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Iallgather") };
+    let Some(recvbuf) = choice::described_part(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Iallgather") };
     let mut c_request = handle(*request);
     let code = c::MPI_Iallgather(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
         recvbuf.datatype, handle(*comm), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "iallgather_c" "iallgather" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
     Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Iallgather_c") };
+    let Some(recvbuf) = choice::described_part(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Iallgather_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Iallgather_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
         recvbuf.datatype, handle(*comm), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "iallgatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcounts:
     *const c_int, displs: *const c_int, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Iallgatherv") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Iallgatherv") };
     let mut c_request = handle(*request);
     let code = c::MPI_Iallgatherv(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts, displs,
         handle(*recvtype), handle(*comm), &mut c_request);
-    sendbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "iallgatherv_c" "iallgatherv" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
     Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const Fint, request: *mut Fint)
     [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Iallgatherv_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Iallgatherv_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Iallgatherv_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts, displs,
         handle(*recvtype), handle(*comm), &mut c_request);
-    sendbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
@@ -519,25 +517,25 @@ choice_large! { "iallreduce_c" "iallreduce" (sendbuf: Buffer, recvbuf: Buffer, c
 } }
 choice! { "ialltoall" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
     *const c_int, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described_part(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Ialltoall") };
+    let Some(recvbuf) = choice::described_part(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Ialltoall") };
     let mut c_request = handle(*request);
     let code = c::MPI_Ialltoall(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
         recvbuf.datatype, handle(*comm), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "ialltoall_c" "ialltoall" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
     Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described_part(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Ialltoall_c") };
+    let Some(recvbuf) = choice::described_part(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Ialltoall_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Ialltoall_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
         recvbuf.datatype, handle(*comm), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
@@ -599,19 +597,19 @@ plain! { "ibarrier" (comm: *const Fint, request: *mut Fint) [] {
 } }
 choice! { "ibcast" (buffer: Buffer, count: *const c_int, datatype: *const Fint, root: *const c_int, comm: *const Fint,
     request: *mut Fint) [] {
-    let buffer = choice::described(buffer, *count, handle(*datatype));
+    let Some(buffer) = choice::described(buffer, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Ibcast") };
     let mut c_request = handle(*request);
     let code = c::MPI_Ibcast(buffer.address, buffer.count, buffer.datatype, *root, handle(*comm), &mut c_request);
-    buffer.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "ibcast_c" "ibcast" (buffer: Buffer, count: *const Count, datatype: *const Fint, root: *const c_int,
     comm: *const Fint, request: *mut Fint) [] {
-    let buffer = choice::described(buffer, *count, handle(*datatype));
+    let Some(buffer) = choice::described(buffer, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Ibcast_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Ibcast_c(buffer.address, buffer.count, buffer.datatype, *root, handle(*comm), &mut c_request);
-    buffer.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
@@ -636,121 +634,121 @@ choice_large! { "iexscan_c" "iexscan" (sendbuf: Buffer, recvbuf: Buffer, count: 
 } }
 choice! { "igather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount: *const
     c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Igather") };
+    let Some(recvbuf) = choice::described_part(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Igather") };
     let mut c_request = handle(*request);
     let code = c::MPI_Igather(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
         recvbuf.datatype, *root, handle(*comm), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "igather_c" "igather" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
     recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Igather_c") };
+    let Some(recvbuf) = choice::described_part(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Igather_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Igather_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
         recvbuf.datatype, *root, handle(*comm), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "igatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcounts:
     *const c_int, displs: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut
     Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Igatherv") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Igatherv") };
     let mut c_request = handle(*request);
     let code = c::MPI_Igatherv(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts, displs,
         handle(*recvtype), *root, handle(*comm), &mut c_request);
-    sendbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "igatherv_c" "igatherv" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
     Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, root: *const c_int, comm: *const Fint,
     request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Igatherv_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Igatherv_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Igatherv_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts, displs,
         handle(*recvtype), *root, handle(*comm), &mut c_request);
-    sendbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "ineighbor_allgather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
     recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Ineighbor_allgather") };
+    let Some(recvbuf) = choice::described_part(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Ineighbor_allgather") };
     let mut c_request = handle(*request);
     let code = c::MPI_Ineighbor_allgather(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
         recvbuf.count, recvbuf.datatype, handle(*comm), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "ineighbor_allgather_c" "ineighbor_allgather" (sendbuf: Buffer, sendcount: *const Count, sendtype:
     *const Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, request: *mut Fint)
     [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Ineighbor_allgather_c") };
+    let Some(recvbuf) = choice::described_part(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Ineighbor_allgather_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Ineighbor_allgather_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
         recvbuf.count, recvbuf.datatype, handle(*comm), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "ineighbor_allgatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
     recvcounts: *const c_int, displs: *const c_int, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Ineighbor_allgatherv") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ineighbor_allgatherv") };
     let mut c_request = handle(*request);
     let code = c::MPI_Ineighbor_allgatherv(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts,
         displs, handle(*recvtype), handle(*comm), &mut c_request);
-    sendbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "ineighbor_allgatherv_c" "ineighbor_allgatherv" (sendbuf: Buffer, sendcount: *const Count, sendtype:
     *const Fint, recvbuf: Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const
     Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Ineighbor_allgatherv_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ineighbor_allgatherv_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Ineighbor_allgatherv_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts,
         displs, handle(*recvtype), handle(*comm), &mut c_request);
-    sendbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "ineighbor_alltoall" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
     recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described_part(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Ineighbor_alltoall") };
+    let Some(recvbuf) = choice::described_part(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Ineighbor_alltoall") };
     let mut c_request = handle(*request);
     let code = c::MPI_Ineighbor_alltoall(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
         recvbuf.count, recvbuf.datatype, handle(*comm), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "ineighbor_alltoall_c" "ineighbor_alltoall" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const
     Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described_part(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Ineighbor_alltoall_c") };
+    let Some(recvbuf) = choice::described_part(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Ineighbor_alltoall_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Ineighbor_alltoall_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
         recvbuf.count, recvbuf.datatype, handle(*comm), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
@@ -884,185 +882,185 @@ choice_large! { "iscan_c" "iscan" (sendbuf: Buffer, recvbuf: Buffer, count: *con
 } }
 choice! { "iscatter" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
     *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described_part(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Iscatter") };
+    let Some(recvbuf) = choice::described(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Iscatter") };
     let mut c_request = handle(*request);
     let code = c::MPI_Iscatter(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
         recvbuf.datatype, *root, handle(*comm), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "iscatter_c" "iscatter" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
     Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut Fint)
     [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described_part(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Iscatter_c") };
+    let Some(recvbuf) = choice::described(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Iscatter_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Iscatter_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
         recvbuf.datatype, *root, handle(*comm), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "iscatterv" (sendbuf: Buffer, sendcounts: *const c_int, displs: *const c_int, sendtype: *const Fint, recvbuf:
     Buffer, recvcount: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut Fint)
     [] {
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(recvbuf) = choice::described(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Iscatterv") };
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Iscatterv") };
     let mut c_request = handle(*request);
     let code = c::MPI_Iscatterv(sendbuf, sendcounts, displs, handle(*sendtype), recvbuf.address, recvbuf.count,
         recvbuf.datatype, *root, handle(*comm), &mut c_request);
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "iscatterv_c" "iscatterv" (sendbuf: Buffer, sendcounts: *const Count, displs: *const Aint, sendtype:
     *const Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint,
     request: *mut Fint) [] {
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(recvbuf) = choice::described(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Iscatterv_c") };
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Iscatterv_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Iscatterv_c(sendbuf, sendcounts, displs, handle(*sendtype), recvbuf.address, recvbuf.count,
         recvbuf.datatype, *root, handle(*comm), &mut c_request);
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "neighbor_allgather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
     recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
-    let code = c::MPI_Neighbor_allgather(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
-        recvbuf.count, recvbuf.datatype, handle(*comm));
-    sendbuf.free();
-    recvbuf.free();
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Neighbor_allgather") };
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Neighbor_allgather(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address(),
+        *recvcount, handle(*recvtype), handle(*comm));
+    recvbuf.finish(true);
     code
 } }
 choice_large! { "neighbor_allgather_c" "neighbor_allgather" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const
     Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
-    let code = c::MPI_Neighbor_allgather_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
-        recvbuf.count, recvbuf.datatype, handle(*comm));
-    sendbuf.free();
-    recvbuf.free();
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Neighbor_allgather_c") };
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Neighbor_allgather_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address(),
+        *recvcount, handle(*recvtype), handle(*comm));
+    recvbuf.finish(true);
     code
 } }
 choice! { "neighbor_allgather_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
     recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Neighbor_allgather_init") };
+    let Some(recvbuf) = choice::described_part(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Neighbor_allgather_init") };
     let mut c_request = handle(*request);
     let code = c::MPI_Neighbor_allgather_init(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
         recvbuf.count, recvbuf.datatype, handle(*comm), handle(*info), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "neighbor_allgather_init_c" "neighbor_allgather_init" (sendbuf: Buffer, sendcount: *const Count,
     sendtype: *const Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, info:
     *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Neighbor_allgather_init_c") };
+    let Some(recvbuf) = choice::described_part(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Neighbor_allgather_init_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Neighbor_allgather_init_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
         recvbuf.count, recvbuf.datatype, handle(*comm), handle(*info), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "neighbor_allgatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
     recvcounts: *const c_int, displs: *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Neighbor_allgatherv") };
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Neighbor_allgatherv(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address(),
         recvcounts, displs, handle(*recvtype), handle(*comm));
-    sendbuf.free();
     recvbuf.finish(true);
     code
 } }
 choice_large! { "neighbor_allgatherv_c" "neighbor_allgatherv" (sendbuf: Buffer, sendcount: *const Count, sendtype:
     *const Fint, recvbuf: Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm: *const
     Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Neighbor_allgatherv_c") };
     let recvbuf = choice::Copied::of(recvbuf);
     let code = c::MPI_Neighbor_allgatherv_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address(),
         recvcounts, displs, handle(*recvtype), handle(*comm));
-    sendbuf.free();
     recvbuf.finish(true);
     code
 } }
 choice! { "neighbor_allgatherv_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
     recvcounts: *const c_int, displs: *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint,
     request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Neighbor_allgatherv_init") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Neighbor_allgatherv_init") };
     let mut c_request = handle(*request);
     let code = c::MPI_Neighbor_allgatherv_init(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts,
         displs, handle(*recvtype), handle(*comm), handle(*info), &mut c_request);
-    sendbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "neighbor_allgatherv_init_c" "neighbor_allgatherv_init" (sendbuf: Buffer, sendcount: *const Count,
     sendtype: *const Fint, recvbuf: Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, comm:
     *const Fint, info: *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Neighbor_allgatherv_init_c") };
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Neighbor_allgatherv_init_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Neighbor_allgatherv_init_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf, recvcounts,
         displs, handle(*recvtype), handle(*comm), handle(*info), &mut c_request);
-    sendbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "neighbor_alltoall" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
     recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
-    let code = c::MPI_Neighbor_alltoall(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
-        recvbuf.count, recvbuf.datatype, handle(*comm));
-    sendbuf.free();
-    recvbuf.free();
+    let sendbuf = choice::Copied::of(sendbuf);
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Neighbor_alltoall(sendbuf.address(), *sendcount, handle(*sendtype), recvbuf.address(), *recvcount,
+        handle(*recvtype), handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
     code
 } }
 choice_large! { "neighbor_alltoall_c" "neighbor_alltoall" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const
     Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
-    let code = c::MPI_Neighbor_alltoall_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
-        recvbuf.count, recvbuf.datatype, handle(*comm));
-    sendbuf.free();
-    recvbuf.free();
+    let sendbuf = choice::Copied::of(sendbuf);
+    let recvbuf = choice::Copied::of(recvbuf);
+    let code = c::MPI_Neighbor_alltoall_c(sendbuf.address(), *sendcount, handle(*sendtype), recvbuf.address(),
+        *recvcount, handle(*recvtype), handle(*comm));
+    sendbuf.finish(false);
+    recvbuf.finish(true);
     code
 } }
 choice! { "neighbor_alltoall_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer,
     recvcount: *const c_int, recvtype: *const Fint, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described_part(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Neighbor_alltoall_init") };
+    let Some(recvbuf) = choice::described_part(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Neighbor_alltoall_init") };
     let mut c_request = handle(*request);
     let code = c::MPI_Neighbor_alltoall_init(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
         recvbuf.count, recvbuf.datatype, handle(*comm), handle(*info), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "neighbor_alltoall_init_c" "neighbor_alltoall_init" (sendbuf: Buffer, sendcount: *const Count, sendtype:
     *const Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, comm: *const Fint, info: *const Fint,
     request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described_part(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Neighbor_alltoall_init_c") };
+    let Some(recvbuf) = choice::described_part(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Neighbor_alltoall_init_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Neighbor_alltoall_init_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address,
         recvbuf.count, recvbuf.datatype, handle(*comm), handle(*info), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
@@ -1369,92 +1367,92 @@ choice_large! { "scan_init_c" "scan_init" (sendbuf: Buffer, recvbuf: Buffer, cou
 } }
 choice! { "scatter" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount: *const
     c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
-    let code = c::MPI_Scatter(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+    let Some(recvbuf) = choice::described(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Scatter") };
+    let sendbuf = choice::Copied::of(sendbuf);
+    let code = c::MPI_Scatter(sendbuf.address(), *sendcount, handle(*sendtype), recvbuf.address, recvbuf.count,
         recvbuf.datatype, *root, handle(*comm));
-    sendbuf.free();
-    recvbuf.free();
+    sendbuf.finish(false);
     code
 } }
 choice_large! { "scatter_c" "scatter" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
     recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
-    let code = c::MPI_Scatter_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
+    let Some(recvbuf) = choice::described(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Scatter_c") };
+    let sendbuf = choice::Copied::of(sendbuf);
+    let code = c::MPI_Scatter_c(sendbuf.address(), *sendcount, handle(*sendtype), recvbuf.address, recvbuf.count,
         recvbuf.datatype, *root, handle(*comm));
-    sendbuf.free();
-    recvbuf.free();
+    sendbuf.finish(false);
     code
 } }
 choice! { "scatter_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
     *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint, request: *mut Fint)
     [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described_part(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Scatter_init") };
+    let Some(recvbuf) = choice::described(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Scatter_init") };
     let mut c_request = handle(*request);
     let code = c::MPI_Scatter_init(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
         recvbuf.datatype, *root, handle(*comm), handle(*info), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "scatter_init_c" "scatter_init" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint,
     recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const
     Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described_part(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Scatter_init_c") };
+    let Some(recvbuf) = choice::described(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Scatter_init_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Scatter_init_c(sendbuf.address, sendbuf.count, sendbuf.datatype, recvbuf.address, recvbuf.count,
         recvbuf.datatype, *root, handle(*comm), handle(*info), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "scatterv" (sendbuf: Buffer, sendcounts: *const c_int, displs: *const c_int, sendtype: *const Fint, recvbuf:
     Buffer, recvcount: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(recvbuf) = choice::described(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Scatterv") };
     let sendbuf = choice::Copied::of(sendbuf);
     let code = c::MPI_Scatterv(sendbuf.address(), sendcounts, displs, handle(*sendtype), recvbuf.address, recvbuf.count,
         recvbuf.datatype, *root, handle(*comm));
-    recvbuf.free();
     sendbuf.finish(false);
     code
 } }
 choice_large! { "scatterv_c" "scatterv" (sendbuf: Buffer, sendcounts: *const Count, displs: *const Aint, sendtype:
     *const Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint)
     [] {
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(recvbuf) = choice::described(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Scatterv_c") };
     let sendbuf = choice::Copied::of(sendbuf);
     let code = c::MPI_Scatterv_c(sendbuf.address(), sendcounts, displs, handle(*sendtype), recvbuf.address,
         recvbuf.count, recvbuf.datatype, *root, handle(*comm));
-    recvbuf.free();
     sendbuf.finish(false);
     code
 } }
 choice! { "scatterv_init" (sendbuf: Buffer, sendcounts: *const c_int, displs: *const c_int, sendtype: *const Fint,
     recvbuf: Buffer, recvcount: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const
     Fint, request: *mut Fint) [] {
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(recvbuf) = choice::described(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Scatterv_init") };
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Scatterv_init") };
     let mut c_request = handle(*request);
     let code = c::MPI_Scatterv_init(sendbuf, sendcounts, displs, handle(*sendtype), recvbuf.address, recvbuf.count,
         recvbuf.datatype, *root, handle(*comm), handle(*info), &mut c_request);
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "scatterv_init_c" "scatterv_init" (sendbuf: Buffer, sendcounts: *const Count, displs: *const Aint,
     sendtype: *const Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm:
     *const Fint, info: *const Fint, request: *mut Fint) [] {
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(recvbuf) = choice::described(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Scatterv_init_c") };
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Scatterv_init_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Scatterv_init_c(sendbuf, sendcounts, displs, handle(*sendtype), recvbuf.address, recvbuf.count,
         recvbuf.datatype, *root, handle(*comm), handle(*info), &mut c_request);
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }

@@ -9,21 +9,21 @@ choice! { "get_address" (location: Buffer, address: *mut Aint) [] {
 } }
 choice! { "pack" (inbuf: Buffer, incount: *const c_int, datatype: *const Fint, outbuf: Buffer, outsize: *const c_int,
     position: *mut c_int, comm: *const Fint) [] {
-    let inbuf = choice::described(inbuf, *incount, handle(*datatype));
+    let Some(inbuf) = choice::described(inbuf, *incount, handle(*datatype))
+        else { return choice::refuse("MPI_Pack") };
     let outbuf = choice::Copied::of(outbuf);
     let code = c::MPI_Pack(inbuf.address, inbuf.count, inbuf.datatype, outbuf.address(), *outsize, position,
         handle(*comm));
-    inbuf.free();
     outbuf.finish(true);
     code
 } }
 choice_large! { "pack_c" "pack" (inbuf: Buffer, incount: *const Count, datatype: *const Fint, outbuf: Buffer, outsize:
     *const Count, position: *mut Count, comm: *const Fint) [] {
-    let inbuf = choice::described(inbuf, *incount, handle(*datatype));
+    let Some(inbuf) = choice::described(inbuf, *incount, handle(*datatype))
+        else { return choice::refuse("MPI_Pack_c") };
     let outbuf = choice::Copied::of(outbuf);
     let code = c::MPI_Pack_c(inbuf.address, inbuf.count, inbuf.datatype, outbuf.address(), *outsize, position,
         handle(*comm));
-    inbuf.free();
     outbuf.finish(true);
     code
 } }
@@ -333,21 +333,21 @@ plain_large! { "type_vector_c" "type_vector" (count: *const Count, blocklength: 
 } }
 choice! { "unpack" (inbuf: Buffer, insize: *const c_int, position: *mut c_int, outbuf: Buffer, outcount: *const c_int,
     datatype: *const Fint, comm: *const Fint) [] {
-    let outbuf = choice::described(outbuf, *outcount, handle(*datatype));
+    let Some(outbuf) = choice::described(outbuf, *outcount, handle(*datatype))
+        else { return choice::refuse("MPI_Unpack") };
     let inbuf = choice::Copied::of(inbuf);
     let code = c::MPI_Unpack(inbuf.address(), *insize, position, outbuf.address, outbuf.count, outbuf.datatype,
         handle(*comm));
-    outbuf.free();
     inbuf.finish(false);
     code
 } }
 choice_large! { "unpack_c" "unpack" (inbuf: Buffer, insize: *const Count, position: *mut Count, outbuf: Buffer,
     outcount: *const Count, datatype: *const Fint, comm: *const Fint) [] {
-    let outbuf = choice::described(outbuf, *outcount, handle(*datatype));
+    let Some(outbuf) = choice::described(outbuf, *outcount, handle(*datatype))
+        else { return choice::refuse("MPI_Unpack_c") };
     let inbuf = choice::Copied::of(inbuf);
     let code = c::MPI_Unpack_c(inbuf.address(), *insize, position, outbuf.address, outbuf.count, outbuf.datatype,
         handle(*comm));
-    outbuf.free();
     inbuf.finish(false);
     code
 } }

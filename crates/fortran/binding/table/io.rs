@@ -66,181 +66,181 @@ plain! { "file_get_view" (fh: *const Fint, disp: *mut Offset, etype: *mut Fint, 
     code
 } }
 choice! { "file_iread" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_iread") };
     let mut c_request = handle(*request);
     let code = c::MPI_File_iread(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "file_iread_all" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, request: *mut
     Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_iread_all") };
     let mut c_request = handle(*request);
     let code = c::MPI_File_iread_all(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "file_iread_all_c" "file_iread_all" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const
     Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_iread_all_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_File_iread_all_c(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "file_iread_at" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype: *const
     Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_iread_at") };
     let mut c_request = handle(*request);
     let code = c::MPI_File_iread_at(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "file_iread_at_all" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype:
     *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_iread_at_all") };
     let mut c_request = handle(*request);
     let code = c::MPI_File_iread_at_all(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "file_iread_at_all_c" "file_iread_at_all" (fh: *const Fint, offset: *const Offset, buf: Buffer, count:
     *const Count, datatype: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_iread_at_all_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_File_iread_at_all_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "file_iread_at_c" "file_iread_at" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const
     Count, datatype: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_iread_at_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_File_iread_at_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "file_iread_c" "file_iread" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint,
     request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_iread_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_File_iread_c(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "file_iread_shared" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, request: *mut
     Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_iread_shared") };
     let mut c_request = handle(*request);
     let code = c::MPI_File_iread_shared(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "file_iread_shared_c" "file_iread_shared" (fh: *const Fint, buf: Buffer, count: *const Count, datatype:
     *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_iread_shared_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_File_iread_shared_c(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "file_iwrite" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, request: *mut Fint)
     [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_iwrite") };
     let mut c_request = handle(*request);
     let code = c::MPI_File_iwrite(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "file_iwrite_all" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, request: *mut
     Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_iwrite_all") };
     let mut c_request = handle(*request);
     let code = c::MPI_File_iwrite_all(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "file_iwrite_all_c" "file_iwrite_all" (fh: *const Fint, buf: Buffer, count: *const Count, datatype:
     *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_iwrite_all_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_File_iwrite_all_c(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "file_iwrite_at" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype: *const
     Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_iwrite_at") };
     let mut c_request = handle(*request);
     let code = c::MPI_File_iwrite_at(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "file_iwrite_at_all" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype:
     *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_iwrite_at_all") };
     let mut c_request = handle(*request);
     let code = c::MPI_File_iwrite_at_all(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "file_iwrite_at_all_c" "file_iwrite_at_all" (fh: *const Fint, offset: *const Offset, buf: Buffer, count:
     *const Count, datatype: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_iwrite_at_all_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_File_iwrite_at_all_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "file_iwrite_at_c" "file_iwrite_at" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const
     Count, datatype: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_iwrite_at_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_File_iwrite_at_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "file_iwrite_c" "file_iwrite" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint,
     request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_iwrite_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_File_iwrite_c(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "file_iwrite_shared" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, request: *mut
     Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_iwrite_shared") };
     let mut c_request = handle(*request);
     let code = c::MPI_File_iwrite_shared(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "file_iwrite_shared_c" "file_iwrite_shared" (fh: *const Fint, buf: Buffer, count: *const Count,
     datatype: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_iwrite_shared_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_File_iwrite_shared_c(c_file(*fh), buf.address, buf.count, buf.datatype, &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
@@ -256,37 +256,32 @@ plain! { "file_preallocate" (fh: *const Fint, size: *const Offset) [] {
     c::MPI_File_preallocate(c_file(*fh), *size)
 } }
 choice! { "file_read" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_read(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_read") };
+    c::MPI_File_read(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice! { "file_read_all" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status: *mut Fint)
     [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_read_all(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_read_all") };
+    c::MPI_File_read_all(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice! { "file_read_all_begin" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_read_all_begin(c_file(*fh), buf.address, buf.count, buf.datatype);
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_read_all_begin") };
+    c::MPI_File_read_all_begin(c_file(*fh), buf.address, buf.count, buf.datatype)
 } }
 choice_large! { "file_read_all_begin_c" "file_read_all_begin" (fh: *const Fint, buf: Buffer, count: *const Count,
     datatype: *const Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_read_all_begin_c(c_file(*fh), buf.address, buf.count, buf.datatype);
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_read_all_begin_c") };
+    c::MPI_File_read_all_begin_c(c_file(*fh), buf.address, buf.count, buf.datatype)
 } }
 choice_large! { "file_read_all_c" "file_read_all" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const
     Fint, status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_read_all_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_read_all_c") };
+    c::MPI_File_read_all_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice! { "file_read_all_end" (fh: *const Fint, buf: Buffer, status: *mut Fint) [] {
     let Some(buf) = choice::solid(buf) else { return choice::refuse("MPI_File_read_all_end") };
@@ -294,38 +289,33 @@ choice! { "file_read_all_end" (fh: *const Fint, buf: Buffer, status: *mut Fint) 
 } }
 choice! { "file_read_at" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype: *const
     Fint, status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_read_at(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_read_at") };
+    c::MPI_File_read_at(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice! { "file_read_at_all" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype: *const
     Fint, status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_read_at_all(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_read_at_all") };
+    c::MPI_File_read_at_all(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice! { "file_read_at_all_begin" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype:
     *const Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_read_at_all_begin(c_file(*fh), *offset, buf.address, buf.count, buf.datatype);
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_read_at_all_begin") };
+    c::MPI_File_read_at_all_begin(c_file(*fh), *offset, buf.address, buf.count, buf.datatype)
 } }
 choice_large! { "file_read_at_all_begin_c" "file_read_at_all_begin" (fh: *const Fint, offset: *const Offset, buf:
     Buffer, count: *const Count, datatype: *const Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_read_at_all_begin_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype);
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_read_at_all_begin_c") };
+    c::MPI_File_read_at_all_begin_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype)
 } }
 choice_large! { "file_read_at_all_c" "file_read_at_all" (fh: *const Fint, offset: *const Offset, buf: Buffer, count:
     *const Count, datatype: *const Fint, status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_read_at_all_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_read_at_all_c") };
+    c::MPI_File_read_at_all_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice! { "file_read_at_all_end" (fh: *const Fint, buf: Buffer, status: *mut Fint) [] {
     let Some(buf) = choice::solid(buf) else { return choice::refuse("MPI_File_read_at_all_end") };
@@ -333,44 +323,38 @@ choice! { "file_read_at_all_end" (fh: *const Fint, buf: Buffer, status: *mut Fin
 } }
 choice_large! { "file_read_at_c" "file_read_at" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const
     Count, datatype: *const Fint, status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_read_at_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_read_at_c") };
+    c::MPI_File_read_at_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice_large! { "file_read_c" "file_read" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint,
     status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_read_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_read_c") };
+    c::MPI_File_read_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice! { "file_read_ordered" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status: *mut
     Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_read_ordered(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_read_ordered") };
+    c::MPI_File_read_ordered(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice! { "file_read_ordered_begin" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_read_ordered_begin(c_file(*fh), buf.address, buf.count, buf.datatype);
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_read_ordered_begin") };
+    c::MPI_File_read_ordered_begin(c_file(*fh), buf.address, buf.count, buf.datatype)
 } }
 choice_large! { "file_read_ordered_begin_c" "file_read_ordered_begin" (fh: *const Fint, buf: Buffer, count: *const
     Count, datatype: *const Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_read_ordered_begin_c(c_file(*fh), buf.address, buf.count, buf.datatype);
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_read_ordered_begin_c") };
+    c::MPI_File_read_ordered_begin_c(c_file(*fh), buf.address, buf.count, buf.datatype)
 } }
 choice_large! { "file_read_ordered_c" "file_read_ordered" (fh: *const Fint, buf: Buffer, count: *const Count, datatype:
     *const Fint, status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_read_ordered_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_read_ordered_c") };
+    c::MPI_File_read_ordered_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice! { "file_read_ordered_end" (fh: *const Fint, buf: Buffer, status: *mut Fint) [] {
     let Some(buf) = choice::solid(buf) else { return choice::refuse("MPI_File_read_ordered_end") };
@@ -378,17 +362,15 @@ choice! { "file_read_ordered_end" (fh: *const Fint, buf: Buffer, status: *mut Fi
 } }
 choice! { "file_read_shared" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status: *mut
     Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_read_shared(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_read_shared") };
+    c::MPI_File_read_shared(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice_large! { "file_read_shared_c" "file_read_shared" (fh: *const Fint, buf: Buffer, count: *const Count, datatype:
     *const Fint, status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_read_shared_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_read_shared_c") };
+    c::MPI_File_read_shared_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status))
 } }
 plain! { "file_seek" (fh: *const Fint, offset: *const Offset, whence: *const c_int) [] {
     c::MPI_File_seek(c_file(*fh), *offset, *whence)
@@ -414,37 +396,32 @@ plain! { "file_sync" (fh: *const Fint) [] {
     c::MPI_File_sync(c_file(*fh))
 } }
 choice! { "file_write" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_write(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_write") };
+    c::MPI_File_write(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice! { "file_write_all" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status: *mut Fint)
     [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_write_all(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_write_all") };
+    c::MPI_File_write_all(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice! { "file_write_all_begin" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_write_all_begin(c_file(*fh), buf.address, buf.count, buf.datatype);
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_write_all_begin") };
+    c::MPI_File_write_all_begin(c_file(*fh), buf.address, buf.count, buf.datatype)
 } }
 choice_large! { "file_write_all_begin_c" "file_write_all_begin" (fh: *const Fint, buf: Buffer, count: *const Count,
     datatype: *const Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_write_all_begin_c(c_file(*fh), buf.address, buf.count, buf.datatype);
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_write_all_begin_c") };
+    c::MPI_File_write_all_begin_c(c_file(*fh), buf.address, buf.count, buf.datatype)
 } }
 choice_large! { "file_write_all_c" "file_write_all" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const
     Fint, status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_write_all_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_write_all_c") };
+    c::MPI_File_write_all_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice! { "file_write_all_end" (fh: *const Fint, buf: Buffer, status: *mut Fint) [] {
     let Some(buf) = choice::solid(buf) else { return choice::refuse("MPI_File_write_all_end") };
@@ -452,38 +429,33 @@ choice! { "file_write_all_end" (fh: *const Fint, buf: Buffer, status: *mut Fint)
 } }
 choice! { "file_write_at" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype: *const
     Fint, status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_write_at(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_write_at") };
+    c::MPI_File_write_at(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice! { "file_write_at_all" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype:
     *const Fint, status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_write_at_all(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_write_at_all") };
+    c::MPI_File_write_at_all(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice! { "file_write_at_all_begin" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const c_int, datatype:
     *const Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_write_at_all_begin(c_file(*fh), *offset, buf.address, buf.count, buf.datatype);
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_write_at_all_begin") };
+    c::MPI_File_write_at_all_begin(c_file(*fh), *offset, buf.address, buf.count, buf.datatype)
 } }
 choice_large! { "file_write_at_all_begin_c" "file_write_at_all_begin" (fh: *const Fint, offset: *const Offset, buf:
     Buffer, count: *const Count, datatype: *const Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_write_at_all_begin_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype);
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_write_at_all_begin_c") };
+    c::MPI_File_write_at_all_begin_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype)
 } }
 choice_large! { "file_write_at_all_c" "file_write_at_all" (fh: *const Fint, offset: *const Offset, buf: Buffer, count:
     *const Count, datatype: *const Fint, status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_write_at_all_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_write_at_all_c") };
+    c::MPI_File_write_at_all_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice! { "file_write_at_all_end" (fh: *const Fint, buf: Buffer, status: *mut Fint) [] {
     let Some(buf) = choice::solid(buf) else { return choice::refuse("MPI_File_write_at_all_end") };
@@ -491,44 +463,38 @@ choice! { "file_write_at_all_end" (fh: *const Fint, buf: Buffer, status: *mut Fi
 } }
 choice_large! { "file_write_at_c" "file_write_at" (fh: *const Fint, offset: *const Offset, buf: Buffer, count: *const
     Count, datatype: *const Fint, status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_write_at_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_write_at_c") };
+    c::MPI_File_write_at_c(c_file(*fh), *offset, buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice_large! { "file_write_c" "file_write" (fh: *const Fint, buf: Buffer, count: *const Count, datatype: *const Fint,
     status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_write_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_write_c") };
+    c::MPI_File_write_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice! { "file_write_ordered" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status: *mut
     Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_write_ordered(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_write_ordered") };
+    c::MPI_File_write_ordered(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice! { "file_write_ordered_begin" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_write_ordered_begin(c_file(*fh), buf.address, buf.count, buf.datatype);
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_write_ordered_begin") };
+    c::MPI_File_write_ordered_begin(c_file(*fh), buf.address, buf.count, buf.datatype)
 } }
 choice_large! { "file_write_ordered_begin_c" "file_write_ordered_begin" (fh: *const Fint, buf: Buffer, count: *const
     Count, datatype: *const Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_write_ordered_begin_c(c_file(*fh), buf.address, buf.count, buf.datatype);
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_write_ordered_begin_c") };
+    c::MPI_File_write_ordered_begin_c(c_file(*fh), buf.address, buf.count, buf.datatype)
 } }
 choice_large! { "file_write_ordered_c" "file_write_ordered" (fh: *const Fint, buf: Buffer, count: *const Count,
     datatype: *const Fint, status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_write_ordered_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_write_ordered_c") };
+    c::MPI_File_write_ordered_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice! { "file_write_ordered_end" (fh: *const Fint, buf: Buffer, status: *mut Fint) [] {
     let Some(buf) = choice::solid(buf) else { return choice::refuse("MPI_File_write_ordered_end") };
@@ -536,15 +502,13 @@ choice! { "file_write_ordered_end" (fh: *const Fint, buf: Buffer, status: *mut F
 } }
 choice! { "file_write_shared" (fh: *const Fint, buf: Buffer, count: *const c_int, datatype: *const Fint, status: *mut
     Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_write_shared(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_write_shared") };
+    c::MPI_File_write_shared(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status))
 } }
 choice_large! { "file_write_shared_c" "file_write_shared" (fh: *const Fint, buf: Buffer, count: *const Count, datatype:
     *const Fint, status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_File_write_shared_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_File_write_shared_c") };
+    c::MPI_File_write_shared_c(c_file(*fh), buf.address, buf.count, buf.datatype, c_status(status))
 } }

@@ -6,33 +6,31 @@ use crate::binding::prelude::*;
 
 choice! { "bsend" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int, comm:
     *const Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_Bsend(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Bsend") };
+    c::MPI_Bsend(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm))
 } }
 choice_large! { "bsend_c" "bsend" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag:
     *const c_int, comm: *const Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_Bsend_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Bsend_c") };
+    c::MPI_Bsend_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm))
 } }
 choice! { "bsend_init" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
     comm: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Bsend_init") };
     let mut c_request = handle(*request);
     let code = c::MPI_Bsend_init(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "bsend_init_c" "bsend_init" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const
     c_int, tag: *const c_int, comm: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Bsend_init_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Bsend_init_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
@@ -90,19 +88,19 @@ plain! { "grequest_complete" (request: *const Fint) [] {
 } }
 choice! { "ibsend" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
     comm: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Ibsend") };
     let mut c_request = handle(*request);
     let code = c::MPI_Ibsend(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "ibsend_c" "ibsend" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag:
     *const c_int, comm: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Ibsend_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Ibsend_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
@@ -116,22 +114,22 @@ plain! { "improbe" (source: *const c_int, tag: *const c_int, comm: *const Fint, 
     code
 } }
 choice! { "imrecv" (buf: Buffer, count: *const c_int, datatype: *const Fint, message: *mut Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Imrecv") };
     let mut c_message = handle(*message);
     let mut c_request = handle(*request);
     let code = c::MPI_Imrecv(buf.address, buf.count, buf.datatype, &mut c_message, &mut c_request);
-    buf.free();
     if code == 0 { *message = number(c_message); }
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "imrecv_c" "imrecv" (buf: Buffer, count: *const Count, datatype: *const Fint, message: *mut Fint,
     request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Imrecv_c") };
     let mut c_message = handle(*message);
     let mut c_request = handle(*request);
     let code = c::MPI_Imrecv_c(buf.address, buf.count, buf.datatype, &mut c_message, &mut c_request);
-    buf.free();
     if code == 0 { *message = number(c_message); }
     if code == 0 { *request = number(c_request); }
     code
@@ -144,120 +142,120 @@ plain! { "iprobe" (source: *const c_int, tag: *const c_int, comm: *const Fint, f
 } }
 choice! { "irecv" (buf: Buffer, count: *const c_int, datatype: *const Fint, source: *const c_int, tag: *const c_int,
     comm: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Irecv") };
     let mut c_request = handle(*request);
     let code = c::MPI_Irecv(buf.address, buf.count, buf.datatype, *source, *tag, handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "irecv_c" "irecv" (buf: Buffer, count: *const Count, datatype: *const Fint, source: *const c_int, tag:
     *const c_int, comm: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Irecv_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Irecv_c(buf.address, buf.count, buf.datatype, *source, *tag, handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "irsend" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
     comm: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Irsend") };
     let mut c_request = handle(*request);
     let code = c::MPI_Irsend(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "irsend_c" "irsend" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag:
     *const c_int, comm: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Irsend_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Irsend_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "isend" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int, comm:
     *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Isend") };
     let mut c_request = handle(*request);
     let code = c::MPI_Isend(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "isend_c" "isend" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag:
     *const c_int, comm: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Isend_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Isend_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "isendrecv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, dest: *const c_int, sendtag:
     *const c_int, recvbuf: Buffer, recvcount: *const c_int, recvtype: *const Fint, source: *const c_int, recvtag: *const
     c_int, comm: *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Isendrecv") };
+    let Some(recvbuf) = choice::described(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Isendrecv") };
     let mut c_request = handle(*request);
     let code = c::MPI_Isendrecv(sendbuf.address, sendbuf.count, sendbuf.datatype, *dest, *sendtag, recvbuf.address,
         recvbuf.count, recvbuf.datatype, *source, *recvtag, handle(*comm), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "isendrecv_c" "isendrecv" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, dest: *const
     c_int, sendtag: *const c_int, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, source: *const c_int,
     recvtag: *const c_int, comm: *const Fint, request: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Isendrecv_c") };
+    let Some(recvbuf) = choice::described(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Isendrecv_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Isendrecv_c(sendbuf.address, sendbuf.count, sendbuf.datatype, *dest, *sendtag, recvbuf.address,
         recvbuf.count, recvbuf.datatype, *source, *recvtag, handle(*comm), &mut c_request);
-    sendbuf.free();
-    recvbuf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "isendrecv_replace" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, sendtag:
     *const c_int, source: *const c_int, recvtag: *const c_int, comm: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Isendrecv_replace") };
     let mut c_request = handle(*request);
     let code = c::MPI_Isendrecv_replace(buf.address, buf.count, buf.datatype, *dest, *sendtag, *source, *recvtag,
         handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "isendrecv_replace_c" "isendrecv_replace" (buf: Buffer, count: *const Count, datatype: *const Fint,
     dest: *const c_int, sendtag: *const c_int, source: *const c_int, recvtag: *const c_int, comm: *const Fint, request:
     *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Isendrecv_replace_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Isendrecv_replace_c(buf.address, buf.count, buf.datatype, *dest, *sendtag, *source, *recvtag,
         handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "issend" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
     comm: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Issend") };
     let mut c_request = handle(*request);
     let code = c::MPI_Issend(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "issend_c" "issend" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag:
     *const c_int, comm: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Issend_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Issend_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
@@ -268,19 +266,19 @@ plain! { "mprobe" (source: *const c_int, tag: *const c_int, comm: *const Fint, m
     code
 } }
 choice! { "mrecv" (buf: Buffer, count: *const c_int, datatype: *const Fint, message: *mut Fint, status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Mrecv") };
     let mut c_message = handle(*message);
     let code = c::MPI_Mrecv(buf.address, buf.count, buf.datatype, &mut c_message, c_status(status));
-    buf.free();
     if code == 0 { *message = number(c_message); }
     code
 } }
 choice_large! { "mrecv_c" "mrecv" (buf: Buffer, count: *const Count, datatype: *const Fint, message: *mut Fint, status:
     *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Mrecv_c") };
     let mut c_message = handle(*message);
     let code = c::MPI_Mrecv_c(buf.address, buf.count, buf.datatype, &mut c_message, c_status(status));
-    buf.free();
     if code == 0 { *message = number(c_message); }
     code
 } }
@@ -324,33 +322,31 @@ choice! { "psend_init" (buf: Buffer, partitions: *const c_int, count: *const Cou
 } }
 choice! { "recv" (buf: Buffer, count: *const c_int, datatype: *const Fint, source: *const c_int, tag: *const c_int,
     comm: *const Fint, status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_Recv(buf.address, buf.count, buf.datatype, *source, *tag, handle(*comm), c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Recv") };
+    c::MPI_Recv(buf.address, buf.count, buf.datatype, *source, *tag, handle(*comm), c_status(status))
 } }
 choice_large! { "recv_c" "recv" (buf: Buffer, count: *const Count, datatype: *const Fint, source: *const c_int, tag:
     *const c_int, comm: *const Fint, status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_Recv_c(buf.address, buf.count, buf.datatype, *source, *tag, handle(*comm), c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Recv_c") };
+    c::MPI_Recv_c(buf.address, buf.count, buf.datatype, *source, *tag, handle(*comm), c_status(status))
 } }
 choice! { "recv_init" (buf: Buffer, count: *const c_int, datatype: *const Fint, source: *const c_int, tag: *const c_int,
     comm: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Recv_init") };
     let mut c_request = handle(*request);
     let code = c::MPI_Recv_init(buf.address, buf.count, buf.datatype, *source, *tag, handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "recv_init_c" "recv_init" (buf: Buffer, count: *const Count, datatype: *const Fint, source: *const
     c_int, tag: *const c_int, comm: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Recv_init_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Recv_init_c(buf.address, buf.count, buf.datatype, *source, *tag, handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
@@ -394,106 +390,98 @@ plain! { "request_get_status_some" (incount: *const c_int, array_of_requests: *c
 } }
 choice! { "rsend" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int, comm:
     *const Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_Rsend(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Rsend") };
+    c::MPI_Rsend(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm))
 } }
 choice_large! { "rsend_c" "rsend" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag:
     *const c_int, comm: *const Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_Rsend_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Rsend_c") };
+    c::MPI_Rsend_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm))
 } }
 choice! { "rsend_init" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
     comm: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Rsend_init") };
     let mut c_request = handle(*request);
     let code = c::MPI_Rsend_init(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "rsend_init_c" "rsend_init" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const
     c_int, tag: *const c_int, comm: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Rsend_init_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Rsend_init_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "send" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int, comm:
     *const Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_Send(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Send") };
+    c::MPI_Send(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm))
 } }
 choice_large! { "send_c" "send" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag:
     *const c_int, comm: *const Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_Send_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Send_c") };
+    c::MPI_Send_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm))
 } }
 choice! { "send_init" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
     comm: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Send_init") };
     let mut c_request = handle(*request);
     let code = c::MPI_Send_init(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "send_init_c" "send_init" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int,
     tag: *const c_int, comm: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Send_init_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Send_init_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "sendrecv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, dest: *const c_int, sendtag:
     *const c_int, recvbuf: Buffer, recvcount: *const c_int, recvtype: *const Fint, source: *const c_int, recvtag: *const
     c_int, comm: *const Fint, status: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
-    let code = c::MPI_Sendrecv(sendbuf.address, sendbuf.count, sendbuf.datatype, *dest, *sendtag, recvbuf.address,
-        recvbuf.count, recvbuf.datatype, *source, *recvtag, handle(*comm), c_status(status));
-    sendbuf.free();
-    recvbuf.free();
-    code
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Sendrecv") };
+    let Some(recvbuf) = choice::described(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Sendrecv") };
+    c::MPI_Sendrecv(sendbuf.address, sendbuf.count, sendbuf.datatype, *dest, *sendtag, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, *source, *recvtag, handle(*comm), c_status(status))
 } }
 choice_large! { "sendrecv_c" "sendrecv" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, dest: *const
     c_int, sendtag: *const c_int, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, source: *const c_int,
     recvtag: *const c_int, comm: *const Fint, status: *mut Fint) [] {
-    let sendbuf = choice::described(sendbuf, *sendcount, handle(*sendtype));
-    let recvbuf = choice::described(recvbuf, *recvcount, handle(*recvtype));
-    let code = c::MPI_Sendrecv_c(sendbuf.address, sendbuf.count, sendbuf.datatype, *dest, *sendtag, recvbuf.address,
-        recvbuf.count, recvbuf.datatype, *source, *recvtag, handle(*comm), c_status(status));
-    sendbuf.free();
-    recvbuf.free();
-    code
+    let Some(sendbuf) = choice::described(sendbuf, *sendcount, handle(*sendtype))
+        else { return choice::refuse("MPI_Sendrecv_c") };
+    let Some(recvbuf) = choice::described(recvbuf, *recvcount, handle(*recvtype))
+        else { return choice::refuse("MPI_Sendrecv_c") };
+    c::MPI_Sendrecv_c(sendbuf.address, sendbuf.count, sendbuf.datatype, *dest, *sendtag, recvbuf.address, recvbuf.count,
+        recvbuf.datatype, *source, *recvtag, handle(*comm), c_status(status))
 } }
 choice! { "sendrecv_replace" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, sendtag:
     *const c_int, source: *const c_int, recvtag: *const c_int, comm: *const Fint, status: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_Sendrecv_replace(buf.address, buf.count, buf.datatype, *dest, *sendtag, *source, *recvtag,
-        handle(*comm), c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Sendrecv_replace") };
+    c::MPI_Sendrecv_replace(buf.address, buf.count, buf.datatype, *dest, *sendtag, *source, *recvtag, handle(*comm),
+        c_status(status))
 } }
 choice_large! { "sendrecv_replace_c" "sendrecv_replace" (buf: Buffer, count: *const Count, datatype: *const Fint, dest:
     *const c_int, sendtag: *const c_int, source: *const c_int, recvtag: *const c_int, comm: *const Fint, status: *mut
     Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_Sendrecv_replace_c(buf.address, buf.count, buf.datatype, *dest, *sendtag, *source, *recvtag,
-        handle(*comm), c_status(status));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Sendrecv_replace_c") };
+    c::MPI_Sendrecv_replace_c(buf.address, buf.count, buf.datatype, *dest, *sendtag, *source, *recvtag, handle(*comm),
+        c_status(status))
 } }
 choice! { "session_attach_buffer" (session: *const Fint, buffer: Buffer, size: *const c_int) [] {
     c::MPI_Session_attach_buffer(handle(*session), buffer.address(), *size)
@@ -513,33 +501,31 @@ plain! { "session_iflush_buffer" (session: *const Fint, request: *mut Fint) [] {
 } }
 choice! { "ssend" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int, comm:
     *const Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_Ssend(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Ssend") };
+    c::MPI_Ssend(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm))
 } }
 choice_large! { "ssend_c" "ssend" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const c_int, tag:
     *const c_int, comm: *const Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
-    let code = c::MPI_Ssend_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm));
-    buf.free();
-    code
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Ssend_c") };
+    c::MPI_Ssend_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm))
 } }
 choice! { "ssend_init" (buf: Buffer, count: *const c_int, datatype: *const Fint, dest: *const c_int, tag: *const c_int,
     comm: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Ssend_init") };
     let mut c_request = handle(*request);
     let code = c::MPI_Ssend_init(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "ssend_init_c" "ssend_init" (buf: Buffer, count: *const Count, datatype: *const Fint, dest: *const
     c_int, tag: *const c_int, comm: *const Fint, request: *mut Fint) [] {
-    let buf = choice::described(buf, *count, handle(*datatype));
+    let Some(buf) = choice::described(buf, *count, handle(*datatype))
+        else { return choice::refuse("MPI_Ssend_init_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Ssend_init_c(buf.address, buf.count, buf.datatype, *dest, *tag, handle(*comm), &mut c_request);
-    buf.free();
     if code == 0 { *request = number(c_request); }
     code
 } }

@@ -7,20 +7,18 @@ use crate::binding::prelude::*;
 choice! { "accumulate" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank:
     *const c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, op: *const Fint,
     win: *const Fint) [] {
-    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
-    let code = c::MPI_Accumulate(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank,
-        *target_disp, *target_count, handle(*target_datatype), handle(*op), handle(*win));
-    origin_addr.free();
-    code
+    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Accumulate") };
+    c::MPI_Accumulate(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
+        *target_count, handle(*target_datatype), handle(*op), handle(*win))
 } }
 choice_large! { "accumulate_c" "accumulate" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const
     Fint, target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint,
     op: *const Fint, win: *const Fint) [] {
-    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
-    let code = c::MPI_Accumulate_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank,
-        *target_disp, *target_count, handle(*target_datatype), handle(*op), handle(*win));
-    origin_addr.free();
-    code
+    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Accumulate_c") };
+    c::MPI_Accumulate_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
+        *target_count, handle(*target_datatype), handle(*op), handle(*win))
 } }
 choice! { "compare_and_swap" (origin_addr: Buffer, compare_addr: Buffer, result_addr: Buffer, datatype: *const Fint,
     target_rank: *const c_int, target_disp: *const Aint, win: *const Fint) [] {
@@ -39,93 +37,87 @@ choice! { "fetch_and_op" (origin_addr: Buffer, result_addr: Buffer, datatype: *c
 } }
 choice! { "get" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank: *const
     c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, win: *const Fint) [] {
-    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
-    let code = c::MPI_Get(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
-        *target_count, handle(*target_datatype), handle(*win));
-    origin_addr.free();
-    code
+    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Get") };
+    c::MPI_Get(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp, *target_count,
+        handle(*target_datatype), handle(*win))
 } }
 choice! { "get_accumulate" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, result_addr:
     Buffer, result_count: *const c_int, result_datatype: *const Fint, target_rank: *const c_int, target_disp: *const
     Aint, target_count: *const c_int, target_datatype: *const Fint, op: *const Fint, win: *const Fint) [] {
-    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
-    let result_addr = choice::described(result_addr, *result_count, handle(*result_datatype));
-    let code = c::MPI_Get_accumulate(origin_addr.address, origin_addr.count, origin_addr.datatype, result_addr.address,
+    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Get_accumulate") };
+    let Some(result_addr) = choice::described(result_addr, *result_count, handle(*result_datatype))
+        else { return choice::refuse("MPI_Get_accumulate") };
+    c::MPI_Get_accumulate(origin_addr.address, origin_addr.count, origin_addr.datatype, result_addr.address,
         result_addr.count, result_addr.datatype, *target_rank, *target_disp, *target_count, handle(*target_datatype),
-        handle(*op), handle(*win));
-    origin_addr.free();
-    result_addr.free();
-    code
+        handle(*op), handle(*win))
 } }
 choice_large! { "get_accumulate_c" "get_accumulate" (origin_addr: Buffer, origin_count: *const Count, origin_datatype:
     *const Fint, result_addr: Buffer, result_count: *const Count, result_datatype: *const Fint, target_rank: *const
     c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, op: *const Fint, win:
     *const Fint) [] {
-    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
-    let result_addr = choice::described(result_addr, *result_count, handle(*result_datatype));
-    let code = c::MPI_Get_accumulate_c(origin_addr.address, origin_addr.count, origin_addr.datatype,
-        result_addr.address, result_addr.count, result_addr.datatype, *target_rank, *target_disp, *target_count,
-        handle(*target_datatype), handle(*op), handle(*win));
-    origin_addr.free();
-    result_addr.free();
-    code
+    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Get_accumulate_c") };
+    let Some(result_addr) = choice::described(result_addr, *result_count, handle(*result_datatype))
+        else { return choice::refuse("MPI_Get_accumulate_c") };
+    c::MPI_Get_accumulate_c(origin_addr.address, origin_addr.count, origin_addr.datatype, result_addr.address,
+        result_addr.count, result_addr.datatype, *target_rank, *target_disp, *target_count, handle(*target_datatype),
+        handle(*op), handle(*win))
 } }
 choice_large! { "get_c" "get" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint,
     target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, win:
     *const Fint) [] {
-    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
-    let code = c::MPI_Get_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
-        *target_count, handle(*target_datatype), handle(*win));
-    origin_addr.free();
-    code
+    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Get_c") };
+    c::MPI_Get_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
+        *target_count, handle(*target_datatype), handle(*win))
 } }
 choice! { "put" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank: *const
     c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, win: *const Fint) [] {
-    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
-    let code = c::MPI_Put(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
-        *target_count, handle(*target_datatype), handle(*win));
-    origin_addr.free();
-    code
+    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Put") };
+    c::MPI_Put(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp, *target_count,
+        handle(*target_datatype), handle(*win))
 } }
 choice_large! { "put_c" "put" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint,
     target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, win:
     *const Fint) [] {
-    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
-    let code = c::MPI_Put_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
-        *target_count, handle(*target_datatype), handle(*win));
-    origin_addr.free();
-    code
+    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Put_c") };
+    c::MPI_Put_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
+        *target_count, handle(*target_datatype), handle(*win))
 } }
 choice! { "raccumulate" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank:
     *const c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, op: *const Fint,
     win: *const Fint, request: *mut Fint) [] {
-    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Raccumulate") };
     let mut c_request = handle(*request);
     let code = c::MPI_Raccumulate(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank,
         *target_disp, *target_count, handle(*target_datatype), handle(*op), handle(*win), &mut c_request);
-    origin_addr.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "raccumulate_c" "raccumulate" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const
     Fint, target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint,
     op: *const Fint, win: *const Fint, request: *mut Fint) [] {
-    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Raccumulate_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Raccumulate_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank,
         *target_disp, *target_count, handle(*target_datatype), handle(*op), handle(*win), &mut c_request);
-    origin_addr.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "rget" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank: *const
     c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, win: *const Fint,
     request: *mut Fint) [] {
-    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Rget") };
     let mut c_request = handle(*request);
     let code = c::MPI_Rget(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
         *target_count, handle(*target_datatype), handle(*win), &mut c_request);
-    origin_addr.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
@@ -133,14 +125,14 @@ choice! { "rget_accumulate" (origin_addr: Buffer, origin_count: *const c_int, or
     Buffer, result_count: *const c_int, result_datatype: *const Fint, target_rank: *const c_int, target_disp: *const
     Aint, target_count: *const c_int, target_datatype: *const Fint, op: *const Fint, win: *const Fint, request: *mut
     Fint) [] {
-    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
-    let result_addr = choice::described(result_addr, *result_count, handle(*result_datatype));
+    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Rget_accumulate") };
+    let Some(result_addr) = choice::described(result_addr, *result_count, handle(*result_datatype))
+        else { return choice::refuse("MPI_Rget_accumulate") };
     let mut c_request = handle(*request);
     let code = c::MPI_Rget_accumulate(origin_addr.address, origin_addr.count, origin_addr.datatype, result_addr.address,
         result_addr.count, result_addr.datatype, *target_rank, *target_disp, *target_count, handle(*target_datatype),
         handle(*op), handle(*win), &mut c_request);
-    origin_addr.free();
-    result_addr.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
@@ -148,47 +140,47 @@ choice_large! { "rget_accumulate_c" "rget_accumulate" (origin_addr: Buffer, orig
     *const Fint, result_addr: Buffer, result_count: *const Count, result_datatype: *const Fint, target_rank: *const
     c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, op: *const Fint, win:
     *const Fint, request: *mut Fint) [] {
-    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
-    let result_addr = choice::described(result_addr, *result_count, handle(*result_datatype));
+    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Rget_accumulate_c") };
+    let Some(result_addr) = choice::described(result_addr, *result_count, handle(*result_datatype))
+        else { return choice::refuse("MPI_Rget_accumulate_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Rget_accumulate_c(origin_addr.address, origin_addr.count, origin_addr.datatype,
         result_addr.address, result_addr.count, result_addr.datatype, *target_rank, *target_disp, *target_count,
         handle(*target_datatype), handle(*op), handle(*win), &mut c_request);
-    origin_addr.free();
-    result_addr.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "rget_c" "rget" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint,
     target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, win:
     *const Fint, request: *mut Fint) [] {
-    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Rget_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Rget_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
         *target_count, handle(*target_datatype), handle(*win), &mut c_request);
-    origin_addr.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice! { "rput" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank: *const
     c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, win: *const Fint,
     request: *mut Fint) [] {
-    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Rput") };
     let mut c_request = handle(*request);
     let code = c::MPI_Rput(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
         *target_count, handle(*target_datatype), handle(*win), &mut c_request);
-    origin_addr.free();
     if code == 0 { *request = number(c_request); }
     code
 } }
 choice_large! { "rput_c" "rput" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint,
     target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, win:
     *const Fint, request: *mut Fint) [] {
-    let origin_addr = choice::described(origin_addr, *origin_count, handle(*origin_datatype));
+    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Rput_c") };
     let mut c_request = handle(*request);
     let code = c::MPI_Rput_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
         *target_count, handle(*target_datatype), handle(*win), &mut c_request);
-    origin_addr.free();
     if code == 0 { *request = number(c_request); }
     code
 } }

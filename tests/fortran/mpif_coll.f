@@ -1,0 +1,505 @@
+C     Collectives, operations and datatypes through mpif.h, in fixed
+C     form.
+      PROGRAM COLL
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER IERR
+      CALL MPI_INIT(IERR)
+      CALL SIMPLE
+      CALL INPLACE
+      CALL VFORMS
+      CALL NEIGHBOURS
+      CALL WTYPES
+      CALL OPS
+      CALL TYPES
+      CALL BOTTOM
+      CALL REMOVED
+      CALL FINISH('mpif_coll')
+      CALL MPI_FINALIZE(IERR)
+      CALL OK(IERR, 'MPI_FINALIZE')
+      END
+
+      SUBROUTINE SIMPLE
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER ME, N, IERR, A(3), B(3), I, ALL(0:99), REQ, PAIR(2), AT(2)
+      LOGICAL YES, EACH
+      CALL MPI_COMM_RANK(MPI_COMM_WORLD, ME, IERR)
+      CALL MPI_COMM_SIZE(MPI_COMM_WORLD, N, IERR)
+      DO 10 I = 1, 3
+        A(I) = 0
+        IF (ME .EQ. N - 1) A(I) = 7 * I
+   10 CONTINUE
+      CALL MPI_BCAST(A, 3, MPI_INTEGER, N - 1, MPI_COMM_WORLD, IERR)
+      CALL OK(IERR, 'MPI_BCAST')
+      CALL EQUAL(A(3), 21, 'element of MPI_BCAST')
+      A(1) = ME
+      A(2) = -ME
+      A(3) = 1
+      CALL MPI_ALLREDUCE(A, B, 3, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD,
+     &  IERR)
+      CALL OK(IERR, 'MPI_ALLREDUCE')
+      CALL EQUAL(B(1), N * (N - 1) / 2, 'sum of the ranks')
+      CALL EQUAL(B(3), N, 'sum of ones')
+      B(1) = -1
+      CALL MPI_REDUCE(A, B, 3, MPI_INTEGER, MPI_MAX, 0, MPI_COMM_WORLD,
+     &  IERR)
+      IF (ME .EQ. 0) CALL EQUAL(B(1), N - 1, 'maximum')
+      IF (ME .NE. 0) CALL EQUAL(B(1), -1, 'no result at this rank')
+      CALL MPI_SCAN(1, B, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, IERR)
+      CALL EQUAL(B(1), ME + 1, 'MPI_SCAN')
+      CALL MPI_EXSCAN(1, B, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD,
+     &  IERR)
+      IF (ME .GT. 0) CALL EQUAL(B(1), ME, 'MPI_EXSCAN')
+      YES = ME .EQ. 0
+      CALL MPI_ALLREDUCE(YES, EACH, 1, MPI_LOGICAL, MPI_LAND,
+     &  MPI_COMM_WORLD, IERR)
+      CALL HOLDS(EACH .EQV. N .EQ. 1, 'MPI_LAND')
+      CALL MPI_ALLREDUCE(YES, EACH, 1, MPI_LOGICAL, MPI_LOR,
+     &  MPI_COMM_WORLD, IERR)
+      CALL HOLDS(EACH, 'MPI_LOR')
+      PAIR(1) = MOD(ME + 1, N)
+      PAIR(2) = ME
+      CALL MPI_ALLREDUCE(PAIR, AT, 1, MPI_2INTEGER, MPI_MAXLOC,
+     &  MPI_COMM_WORLD, IERR)
+      CALL EQUAL(AT(1), N - 1, 'maximum of MPI_MAXLOC')
+      CALL EQUAL(AT(2), MOD(N - 2 + N, N), 'place of MPI_MAXLOC')
+      CALL MPI_ALLGATHER(ME, 1, MPI_INTEGER, ALL, 1, MPI_INTEGER,
+     &  MPI_COMM_WORLD, IERR)
+      DO 20 I = 0, N - 1
+        CALL EQUAL(ALL(I), I, 'element of MPI_ALLGATHER')
+        ALL(I) = 10 * ME + I
+   20 CONTINUE
+      CALL MPI_ALLTOALL(ALL, 1, MPI_INTEGER, ALL(50), 1, MPI_INTEGER,
+     &  MPI_COMM_WORLD, IERR)
+      DO 30 I = 0, N - 1
+        CALL EQUAL(ALL(50 + I), 10 * I + ME, 'element of MPI_ALLTOALL')
+        ALL(I) = 1
+   30 CONTINUE
+      CALL MPI_REDUCE_SCATTER_BLOCK(ALL, B, 1, MPI_INTEGER, MPI_SUM,
+     &  MPI_COMM_WORLD, IERR)
+      CALL EQUAL(B(1), N, 'MPI_REDUCE_SCATTER_BLOCK')
+      B(1) = ME
+      CALL MPI_IBCAST(B, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, REQ, IERR)
+      CALL MPI_WAIT(REQ, MPI_STATUS_IGNORE, IERR)
+      CALL EQUAL(B(1), 0, 'MPI_IBCAST')
+      CALL MPI_IALLREDUCE(1, B(2), 1, MPI_INTEGER, MPI_SUM,
+     &  MPI_COMM_WORLD, REQ, IERR)
+      CALL MPI_WAIT(REQ, MPI_STATUS_IGNORE, IERR)
+      CALL EQUAL(B(2), N, 'MPI_IALLREDUCE')
+      CALL MPI_REDUCE_LOCAL(A, B, 3, MPI_INTEGER, MPI_PROD, IERR)
+      CALL OK(IERR, 'MPI_REDUCE_LOCAL')
+      CALL EQUAL(B(2), -ME * N, 'MPI_REDUCE_LOCAL')
+      END
+
+      SUBROUTINE INPLACE
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER ME, N, IERR, A(2), I, ALL(0:99), REQ
+      CALL MPI_COMM_RANK(MPI_COMM_WORLD, ME, IERR)
+      CALL MPI_COMM_SIZE(MPI_COMM_WORLD, N, IERR)
+      A(1) = ME
+      A(2) = 1
+      CALL MPI_ALLREDUCE(MPI_IN_PLACE, A, 2, MPI_INTEGER, MPI_SUM,
+     &  MPI_COMM_WORLD, IERR)
+      CALL OK(IERR, 'MPI_ALLREDUCE in place')
+      CALL EQUAL(A(1), N * (N - 1) / 2, 'sum in place')
+      CALL EQUAL(A(2), N, 'number in place')
+      A(1) = ME + 1
+      IF (ME .EQ. 0) THEN
+        CALL MPI_REDUCE(MPI_IN_PLACE, A, 1, MPI_INTEGER, MPI_SUM, 0,
+     &    MPI_COMM_WORLD, IERR)
+        CALL EQUAL(A(1), N * (N + 1) / 2, 'MPI_REDUCE in place')
+      ELSE
+        CALL MPI_REDUCE(A, 0, 1, MPI_INTEGER, MPI_SUM, 0,
+     &    MPI_COMM_WORLD, IERR)
+      END IF
+      DO 10 I = 0, N - 1
+        ALL(I) = -1
+   10 CONTINUE
+      ALL(ME) = 3 * ME
+      CALL MPI_ALLGATHER(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, ALL, 1,
+     &  MPI_INTEGER, MPI_COMM_WORLD, IERR)
+      CALL OK(IERR, 'MPI_ALLGATHER in place')
+      DO 20 I = 0, N - 1
+        CALL EQUAL(ALL(I), 3 * I, 'MPI_ALLGATHER in place')
+        ALL(I) = 10 * ME + I
+   20 CONTINUE
+      CALL MPI_ALLTOALL(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, ALL, 1,
+     &  MPI_INTEGER, MPI_COMM_WORLD, IERR)
+      DO 30 I = 0, N - 1
+        CALL EQUAL(ALL(I), 10 * I + ME, 'MPI_ALLTOALL in place')
+   30 CONTINUE
+      A(1) = -1
+      IF (ME .EQ. 0) THEN
+        CALL MPI_SCATTER(ALL, 1, MPI_INTEGER, MPI_IN_PLACE, 1,
+     &    MPI_INTEGER, 0, MPI_COMM_WORLD, IERR)
+      ELSE
+        CALL MPI_SCATTER(0, 1, MPI_INTEGER, A, 1, MPI_INTEGER, 0,
+     &    MPI_COMM_WORLD, IERR)
+        CALL EQUAL(A(1), 10 * ME, 'MPI_SCATTER in place')
+      END IF
+      A(1) = 1
+      CALL MPI_ISCAN(MPI_IN_PLACE, A, 1, MPI_INTEGER, MPI_SUM,
+     &  MPI_COMM_WORLD, REQ, IERR)
+      CALL MPI_WAIT(REQ, MPI_STATUS_IGNORE, IERR)
+      CALL EQUAL(A(1), ME + 1, 'MPI_ISCAN in place')
+      END
+
+      SUBROUTINE VFORMS
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER ME, N, IERR, A(0:9), I, J, AT
+      INTEGER ALL(0:99), COUNTS(0:9), DISPLS(0:9)
+      CALL MPI_COMM_RANK(MPI_COMM_WORLD, ME, IERR)
+      CALL MPI_COMM_SIZE(MPI_COMM_WORLD, N, IERR)
+C     Rank I has I + 1 elements, and a gap of one lies behind them.
+      AT = 0
+      DO 10 I = 0, N - 1
+        COUNTS(I) = I + 1
+        DISPLS(I) = AT
+        AT = AT + I + 2
+   10 CONTINUE
+      DO 20 I = 0, 99
+        ALL(I) = -1
+   20 CONTINUE
+      DO 30 I = 0, ME
+        A(I) = 100 * ME + I
+   30 CONTINUE
+      CALL MPI_ALLGATHERV(A, ME + 1, MPI_INTEGER, ALL, COUNTS, DISPLS,
+     &  MPI_INTEGER, MPI_COMM_WORLD, IERR)
+      CALL OK(IERR, 'MPI_ALLGATHERV')
+      DO 50 I = 0, N - 1
+        DO 40 J = 0, I
+          CALL EQUAL(ALL(DISPLS(I) + J), 100 * I + J, 'MPI_ALLGATHERV')
+   40   CONTINUE
+        CALL EQUAL(ALL(DISPLS(I) + I + 1), -1, 'gap')
+   50 CONTINUE
+      DO 60 I = 0, 9
+        A(I) = -1
+   60 CONTINUE
+      CALL MPI_SCATTERV(ALL, COUNTS, DISPLS, MPI_INTEGER, A, ME + 1,
+     &  MPI_INTEGER, 0, MPI_COMM_WORLD, IERR)
+      CALL OK(IERR, 'MPI_SCATTERV')
+      DO 70 I = 0, ME
+        CALL EQUAL(A(I), 100 * ME + I, 'MPI_SCATTERV')
+   70 CONTINUE
+      DO 80 I = 0, 99
+        ALL(I) = -1
+   80 CONTINUE
+      CALL MPI_GATHERV(A, ME + 1, MPI_INTEGER, ALL, COUNTS, DISPLS,
+     &  MPI_INTEGER, N - 1, MPI_COMM_WORLD, IERR)
+      IF (ME .EQ. N - 1) THEN
+        CALL EQUAL(ALL(DISPLS(N - 1)), 100 * (N - 1), 'MPI_GATHERV')
+      ELSE
+        CALL EQUAL(ALL(0), -1, 'no MPI_GATHERV here')
+      END IF
+      DO 90 I = 0, N - 1
+        ALL(I) = 10 * ME + I
+        COUNTS(I) = 1
+        DISPLS(I) = N - 1 - I
+   90 CONTINUE
+      CALL MPI_ALLTOALLV(ALL, COUNTS, DISPLS, MPI_INTEGER, A, COUNTS,
+     &  DISPLS, MPI_INTEGER, MPI_COMM_WORLD, IERR)
+      CALL OK(IERR, 'MPI_ALLTOALLV')
+      DO 100 I = 0, N - 1
+        CALL EQUAL(A(N - 1 - I), 10 * I + N - 1 - ME, 'MPI_ALLTOALLV')
+        COUNTS(I) = 1
+        ALL(I) = I
+  100 CONTINUE
+      CALL MPI_REDUCE_SCATTER(ALL, A, COUNTS, MPI_INTEGER, MPI_SUM,
+     &  MPI_COMM_WORLD, IERR)
+      CALL EQUAL(A(0), N * ME, 'MPI_REDUCE_SCATTER')
+      END
+
+      SUBROUTINE NEIGHBOURS
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER ME, N, IERR, COMM, B(2), DIMS(1)
+      LOGICAL PERIODS(1)
+      CALL MPI_COMM_SIZE(MPI_COMM_WORLD, N, IERR)
+      DIMS(1) = N
+      PERIODS(1) = .TRUE.
+      CALL MPI_CART_CREATE(MPI_COMM_WORLD, 1, DIMS, PERIODS, .FALSE.,
+     &  COMM, IERR)
+      CALL OK(IERR, 'MPI_CART_CREATE')
+      CALL MPI_COMM_RANK(COMM, ME, IERR)
+      CALL MPI_NEIGHBOR_ALLGATHER(ME, 1, MPI_INTEGER, B, 1, MPI_INTEGER,
+     &  COMM, IERR)
+      CALL OK(IERR, 'MPI_NEIGHBOR_ALLGATHER')
+      CALL EQUAL(B(1), MOD(ME + N - 1, N), 'left neighbour')
+      CALL EQUAL(B(2), MOD(ME + 1, N), 'right neighbour')
+      CALL MPI_COMM_FREE(COMM, IERR)
+      CALL EQUAL(COMM, MPI_COMM_NULL, 'communicator after its end')
+      END
+
+C     Arrays of datatypes are as long as the communicator.
+      SUBROUTINE WTYPES
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER ME, N, IERR, I, A(0:9), COUNTS(0:9), DISPLS(0:9)
+      INTEGER TYPES(0:9)
+      REAL B(0:9)
+      CALL MPI_COMM_RANK(MPI_COMM_WORLD, ME, IERR)
+      CALL MPI_COMM_SIZE(MPI_COMM_WORLD, N, IERR)
+      DO 10 I = 0, N - 1
+        A(I) = 10 * ME + I
+        COUNTS(I) = 1
+        DISPLS(I) = 4 * I
+        TYPES(I) = MPI_INTEGER
+   10 CONTINUE
+      CALL MPI_ALLTOALLW(MPI_IN_PLACE, COUNTS, DISPLS, TYPES, A, COUNTS,
+     &  DISPLS, TYPES, MPI_COMM_WORLD, IERR)
+      CALL OK(IERR, 'MPI_ALLTOALLW in place')
+      DO 20 I = 0, N - 1
+        CALL EQUAL(A(I), 10 * I + ME, 'MPI_ALLTOALLW in place')
+        B(I) = ME + I
+        TYPES(I) = MPI_REAL
+   20 CONTINUE
+      CALL MPI_ALLTOALLW(B, COUNTS, DISPLS, TYPES, A, COUNTS,
+     &  DISPLS, TYPES, MPI_COMM_WORLD, IERR)
+      CALL OK(IERR, 'MPI_ALLTOALLW')
+      CALL MPI_ALLTOALLW(A, COUNTS, DISPLS, TYPES, B, COUNTS,
+     &  DISPLS, TYPES, MPI_COMM_WORLD, IERR)
+      DO 30 I = 0, N - 1
+        CALL HOLDS(B(I) .EQ. ME + I, 'MPI_ALLTOALLW there and back')
+   30 CONTINUE
+      END
+
+      SUBROUTINE OPS
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      EXTERNAL LATER
+      INTEGER ME, N, IERR, OP, A(2), B(2), I, WANT
+      LOGICAL FLAG
+      CALL MPI_COMM_RANK(MPI_COMM_WORLD, ME, IERR)
+      CALL MPI_COMM_SIZE(MPI_COMM_WORLD, N, IERR)
+      CALL MPI_OP_CREATE(LATER, .FALSE., OP, IERR)
+      CALL OK(IERR, 'MPI_OP_CREATE')
+      CALL MPI_OP_COMMUTATIVE(OP, FLAG, IERR)
+      CALL HOLDS(.NOT. FLAG, 'the operation does not commute')
+      CALL MPI_OP_COMMUTATIVE(MPI_SUM, FLAG, IERR)
+      CALL HOLDS(FLAG, 'MPI_SUM commutes')
+      A(1) = ME + 1
+      A(2) = 1
+      CALL MPI_ALLREDUCE(A, B, 2, MPI_INTEGER, OP, MPI_COMM_WORLD, IERR)
+      CALL OK(IERR, 'MPI_ALLREDUCE by a function')
+      WANT = 1
+      DO 10 I = 1, N - 1
+        WANT = 10 * WANT + I + 1
+   10 CONTINUE
+      CALL EQUAL(B(1), WANT, 'digits in the order of ranks')
+      CALL MPI_OP_FREE(OP, IERR)
+      CALL EQUAL(OP, MPI_OP_NULL, 'operation after its end')
+      END
+
+C     Writes the digits of the later ranks behind those of the earlier.
+      SUBROUTINE LATER(IN, INOUT, COUNT, DATATYPE)
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER COUNT, DATATYPE, IN(COUNT), INOUT(COUNT), I, POWER
+      CALL EQUAL(DATATYPE, MPI_INTEGER, 'datatype of the function')
+      DO 20 I = 1, COUNT
+        POWER = 1
+   10   IF (POWER .LE. INOUT(I)) THEN
+          POWER = 10 * POWER
+          GOTO 10
+        END IF
+        INOUT(I) = IN(I) * POWER + INOUT(I)
+   20 CONTINUE
+      END
+
+      SUBROUTINE TYPES
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER IERR, ROW, COLS, A(4, 3), B(4), I, J, SIZE, NEW
+      INTEGER(KIND=MPI_ADDRESS_KIND) LB, EXTENT, AI(10)
+      INTEGER NI, NA, ND, COMBINER, INTS(10), DT(10), SIZES(2), SUBS(2)
+      INTEGER STARTS(2), INNER(2, 2)
+      CHARACTER*(MPI_MAX_OBJECT_NAME) NAME
+      INTEGER LENGTH
+      DO 10 J = 1, 3
+        DO 10 I = 1, 4
+          A(I, J) = 10 * I + J
+   10 CONTINUE
+C     The second row of A.
+      CALL MPI_TYPE_VECTOR(3, 1, 4, MPI_INTEGER, ROW, IERR)
+      CALL OK(IERR, 'MPI_TYPE_VECTOR')
+      CALL MPI_TYPE_COMMIT(ROW, IERR)
+      CALL MPI_SENDRECV(A(2, 1), 1, ROW, 0, 1, B, 4, MPI_INTEGER, 0, 1,
+     &  MPI_COMM_SELF, MPI_STATUS_IGNORE, IERR)
+      CALL EQUAL(B(1), 21, 'row(1)')
+      CALL EQUAL(B(3), 23, 'row(3)')
+      CALL MPI_TYPE_SIZE(ROW, SIZE, IERR)
+      CALL EQUAL(SIZE, 12, 'size of a row')
+      CALL MPI_TYPE_GET_EXTENT(ROW, LB, EXTENT, IERR)
+      CALL EQUAL(INT(EXTENT), 36, 'extent of a row')
+      LB = 0
+      EXTENT = 4
+      CALL MPI_TYPE_CREATE_RESIZED(ROW, LB, EXTENT, COLS, IERR)
+      CALL MPI_TYPE_GET_EXTENT(COLS, LB, EXTENT, IERR)
+      CALL EQUAL(INT(EXTENT), 4, 'extent after it is set')
+      CALL MPI_TYPE_GET_ENVELOPE(ROW, NI, NA, ND, COMBINER, IERR)
+      CALL EQUAL(COMBINER, MPI_COMBINER_VECTOR, 'combiner')
+      CALL EQUAL(NI, 3, 'integers of a vector')
+      CALL MPI_TYPE_GET_CONTENTS(ROW, NI, NA, ND, INTS, AI, DT, IERR)
+      CALL EQUAL(INTS(3), 4, 'stride of the vector')
+      CALL EQUAL(DT(1), MPI_INTEGER, 'datatype of the vector')
+C     Fortran has the first dimension side by side; starts are from 0.
+      SIZES(1) = 4
+      SIZES(2) = 3
+      SUBS(1) = 2
+      SUBS(2) = 2
+      STARTS(1) = 1
+      STARTS(2) = 1
+      CALL MPI_TYPE_CREATE_SUBARRAY(2, SIZES, SUBS, STARTS,
+     &  MPI_ORDER_FORTRAN, MPI_INTEGER, NEW, IERR)
+      CALL OK(IERR, 'MPI_TYPE_CREATE_SUBARRAY')
+      CALL MPI_TYPE_COMMIT(NEW, IERR)
+      CALL MPI_SENDRECV(A, 1, NEW, 0, 1, INNER, 4, MPI_INTEGER, 0, 1,
+     &  MPI_COMM_SELF, MPI_STATUS_IGNORE, IERR)
+      CALL EQUAL(INNER(1, 1), 22, 'inner(1,1)')
+      CALL EQUAL(INNER(2, 1), 32, 'inner(2,1)')
+      CALL EQUAL(INNER(2, 2), 33, 'inner(2,2)')
+      CALL MPI_TYPE_SET_NAME(NEW, 'inner part   ', IERR)
+      CALL MPI_TYPE_GET_NAME(NEW, NAME, LENGTH, IERR)
+      CALL EQUAL(LENGTH, 10, 'length of a name without its blanks')
+      CALL HOLDS(NAME .EQ. 'inner part', 'name of a datatype')
+      CALL MPI_TYPE_FREE(NEW, IERR)
+      CALL MPI_TYPE_FREE(ROW, IERR)
+      CALL MPI_TYPE_FREE(COLS, IERR)
+      CALL EQUAL(ROW, MPI_DATATYPE_NULL, 'datatype after its end')
+      CALL MPI_TYPE_CREATE_F90_INTEGER(9, NEW, IERR)
+      CALL MPI_TYPE_SIZE(NEW, SIZE, IERR)
+      CALL EQUAL(SIZE, 4, 'integer of 9 digits')
+      CALL MPI_TYPE_MATCH_SIZE(MPI_TYPECLASS_REAL, 8, NEW, IERR)
+      CALL OK(IERR, 'MPI_TYPE_MATCH_SIZE')
+      CALL MPI_TYPE_SIZE(NEW, SIZE, IERR)
+      CALL EQUAL(SIZE, 8, 'real of 8 bytes')
+      END
+
+C     A datatype of addresses, sent from MPI_BOTTOM.
+      SUBROUTINE BOTTOM
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER IERR, LENGTHS(3), TYPES(3), NEW, I, GOT(2), REQ
+      INTEGER(KIND=MPI_ADDRESS_KIND) AT(3), BASE
+      REAL X(2)
+      DOUBLE PRECISION Y
+      CHARACTER*16 BUFFER
+      INTEGER POSITION
+      COMMON /PLACES/ I, X, Y
+      I = 5
+      X(1) = 1.5
+      X(2) = 2.5
+      Y = 3.5D0
+      CALL MPI_GET_ADDRESS(I, AT(1), IERR)
+      CALL MPI_GET_ADDRESS(X(2), AT(2), IERR)
+      CALL MPI_GET_ADDRESS(Y, AT(3), IERR)
+      CALL OK(IERR, 'MPI_GET_ADDRESS')
+      BASE = 8
+      CALL HOLDS(MPI_AINT_ADD(AT(1), BASE) .EQ. AT(2), 'MPI_AINT_ADD')
+      CALL HOLDS(MPI_AINT_DIFF(AT(2), AT(1)) .EQ. 8, 'MPI_AINT_DIFF')
+      LENGTHS(1) = 1
+      LENGTHS(2) = 1
+      LENGTHS(3) = 1
+      TYPES(1) = MPI_INTEGER
+      TYPES(2) = MPI_REAL
+      TYPES(3) = MPI_DOUBLE_PRECISION
+      CALL MPI_TYPE_CREATE_STRUCT(3, LENGTHS, AT, TYPES, NEW, IERR)
+      CALL OK(IERR, 'MPI_TYPE_CREATE_STRUCT')
+      CALL MPI_TYPE_COMMIT(NEW, IERR)
+      CALL MPI_IRECV(BUFFER, 16, MPI_PACKED, 0, 2, MPI_COMM_SELF, REQ,
+     &  IERR)
+      CALL MPI_SEND(MPI_BOTTOM, 1, NEW, 0, 2, MPI_COMM_SELF, IERR)
+      CALL OK(IERR, 'MPI_SEND of MPI_BOTTOM')
+      CALL MPI_WAIT(REQ, MPI_STATUS_IGNORE, IERR)
+      POSITION = 0
+      CALL MPI_UNPACK(BUFFER, 16, POSITION, GOT, 1, MPI_INTEGER,
+     &  MPI_COMM_SELF, IERR)
+      CALL EQUAL(GOT(1), 5, 'integer of MPI_BOTTOM')
+      CALL OVERWRITE
+      POSITION = 0
+      CALL MPI_UNPACK(BUFFER, 16, POSITION, MPI_BOTTOM, 1, NEW,
+     &  MPI_COMM_SELF, IERR)
+      CALL OK(IERR, 'MPI_UNPACK to MPI_BOTTOM')
+      CALL CHECKPLACES
+      CALL MPI_TYPE_FREE(NEW, IERR)
+      END
+
+      SUBROUTINE OVERWRITE
+      IMPLICIT NONE
+      INTEGER I
+      REAL X(2)
+      DOUBLE PRECISION Y
+      COMMON /PLACES/ I, X, Y
+      I = -1
+      X(1) = -1
+      X(2) = -1
+      Y = -1
+      END
+
+      SUBROUTINE CHECKPLACES
+      IMPLICIT NONE
+      INTEGER I
+      REAL X(2)
+      DOUBLE PRECISION Y
+      COMMON /PLACES/ I, X, Y
+      CALL EQUAL(I, 5, 'integer at its address')
+      CALL HOLDS(X(1) .EQ. -1, 'the real that is not in the datatype')
+      CALL HOLDS(X(2) .EQ. 2.5, 'the real at its address')
+      CALL HOLDS(Y .EQ. 3.5D0, 'the double at its address')
+      END
+
+C     The names that MPI-3.0 removed.
+      SUBROUTINE REMOVED
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER IERR, LENGTHS(2), DISPLS(2), TYPES(2), NEW, EXTENT, I
+      INTEGER A(8), B(8), SIZE
+      DO 10 I = 1, 8
+        A(I) = I
+        B(I) = -1
+   10 CONTINUE
+      LENGTHS(1) = 1
+      LENGTHS(2) = 2
+      DISPLS(1) = 4
+      DISPLS(2) = 16
+      TYPES(1) = MPI_INTEGER
+      TYPES(2) = MPI_REAL
+      CALL MPI_TYPE_STRUCT(2, LENGTHS, DISPLS, TYPES, NEW, IERR)
+      CALL OK(IERR, 'MPI_TYPE_STRUCT')
+      CALL MPI_TYPE_LB(NEW, I, IERR)
+      CALL EQUAL(I, 4, 'MPI_TYPE_LB')
+      CALL MPI_TYPE_UB(NEW, I, IERR)
+      CALL EQUAL(I, 24, 'MPI_TYPE_UB')
+      CALL MPI_TYPE_EXTENT(NEW, EXTENT, IERR)
+      CALL EQUAL(EXTENT, 20, 'MPI_TYPE_EXTENT')
+      CALL MPI_TYPE_FREE(NEW, IERR)
+      CALL MPI_TYPE_HVECTOR(2, 1, 12, MPI_INTEGER, NEW, IERR)
+      CALL OK(IERR, 'MPI_TYPE_HVECTOR')
+      CALL MPI_TYPE_COMMIT(NEW, IERR)
+      CALL MPI_SENDRECV(A, 1, NEW, 0, 1, B, 8, MPI_INTEGER, 0, 1,
+     &  MPI_COMM_SELF, MPI_STATUS_IGNORE, IERR)
+      CALL EQUAL(B(2), 4, 'element of MPI_TYPE_HVECTOR')
+      CALL EQUAL(B(3), -1, 'element behind it')
+      CALL MPI_TYPE_FREE(NEW, IERR)
+      CALL MPI_TYPE_HINDEXED(2, LENGTHS, DISPLS, MPI_INTEGER, NEW, IERR)
+      CALL OK(IERR, 'MPI_TYPE_HINDEXED')
+      CALL MPI_TYPE_COMMIT(NEW, IERR)
+      CALL MPI_SENDRECV(A, 1, NEW, 0, 1, B, 8, MPI_INTEGER, 0, 1,
+     &  MPI_COMM_SELF, MPI_STATUS_IGNORE, IERR)
+      CALL EQUAL(B(1), 2, 'first of MPI_TYPE_HINDEXED')
+      CALL EQUAL(B(3), 6, 'last of MPI_TYPE_HINDEXED')
+      CALL MPI_TYPE_SIZE(NEW, SIZE, IERR)
+      CALL EQUAL(SIZE, 12, 'size of MPI_TYPE_HINDEXED')
+      CALL MPI_TYPE_FREE(NEW, IERR)
+C     An address either fits an INTEGER or is refused.
+      CALL MPI_COMM_SET_ERRHANDLER(MPI_COMM_SELF, MPI_ERRORS_RETURN,
+     &  IERR)
+      CALL MPI_ADDRESS(MPI_BOTTOM, I, IERR)
+      CALL OK(IERR, 'MPI_ADDRESS of MPI_BOTTOM')
+      CALL EQUAL(I, 0, 'address of MPI_BOTTOM')
+      CALL MPI_COMM_SET_ERRHANDLER(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL,
+     &  IERR)
+      END

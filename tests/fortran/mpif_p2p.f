@@ -1,0 +1,468 @@
+C     Point-to-point communication through mpif.h, in fixed form.
+      PROGRAM P2P
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER IERR
+      CALL MPI_INIT(IERR)
+      CALL OK(IERR, 'MPI_INIT')
+      CALL BLOCKING
+      CALL SEVERAL
+      CALL SOMEOF
+      CALL BUFFERED
+      CALL PERSISTENT
+      CALL PARTS
+      CALL MATCHED
+      CALL PACKED
+      CALL GENERAL
+      CALL FINISH('mpif_p2p')
+      CALL MPI_FINALIZE(IERR)
+      CALL OK(IERR, 'MPI_FINALIZE')
+      END
+
+C     The neighbours in the ring of all ranks.
+      SUBROUTINE RING(ME, N, LEFT, RIGHT)
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER ME, N, LEFT, RIGHT, IERR
+      CALL MPI_COMM_RANK(MPI_COMM_WORLD, ME, IERR)
+      CALL MPI_COMM_SIZE(MPI_COMM_WORLD, N, IERR)
+      LEFT = MOD(ME + N - 1, N)
+      RIGHT = MOD(ME + 1, N)
+      END
+
+      SUBROUTINE BLOCKING
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER ME, N, LEFT, RIGHT, IERR, REQ, GOT, I
+      INTEGER STATUS(MPI_STATUS_SIZE), A(4), B(6)
+      DOUBLE PRECISION X, Y
+      LOGICAL FLAG
+      CALL RING(ME, N, LEFT, RIGHT)
+      DO 10 I = 1, 6
+        B(I) = -1
+   10 CONTINUE
+      DO 20 I = 1, 4
+        A(I) = 10 * ME + I
+   20 CONTINUE
+      CALL MPI_IRECV(B, 6, MPI_INTEGER, LEFT, 7, MPI_COMM_WORLD, REQ,
+     &               IERR)
+      CALL OK(IERR, 'MPI_IRECV')
+      CALL MPI_SEND(A, 4, MPI_INTEGER, RIGHT, 7, MPI_COMM_WORLD, IERR)
+      CALL OK(IERR, 'MPI_SEND')
+      CALL MPI_WAIT(REQ, STATUS, IERR)
+      CALL OK(IERR, 'MPI_WAIT')
+      CALL EQUAL(REQ, MPI_REQUEST_NULL, 'request after MPI_WAIT')
+      CALL EQUAL(STATUS(MPI_SOURCE), LEFT, 'MPI_SOURCE')
+      CALL EQUAL(STATUS(MPI_TAG), 7, 'MPI_TAG')
+      CALL MPI_GET_COUNT(STATUS, MPI_INTEGER, GOT, IERR)
+      CALL EQUAL(GOT, 4, 'count')
+      CALL MPI_GET_ELEMENTS(STATUS, MPI_INTEGER, GOT, IERR)
+      CALL EQUAL(GOT, 4, 'elements')
+      CALL MPI_TEST_CANCELLED(STATUS, FLAG, IERR)
+      CALL HOLDS(.NOT. FLAG, 'no message is cancelled')
+      DO 30 I = 1, 4
+        CALL EQUAL(B(I), 10 * LEFT + I, 'element')
+   30 CONTINUE
+      CALL EQUAL(B(5), -1, 'element that no message has')
+C     Other types of the same procedure, and ignored statuses.
+      X = ME + 0.5D0
+      Y = -1
+      CALL MPI_SENDRECV(X, 1, MPI_DOUBLE_PRECISION, RIGHT, 8, Y, 1,
+     &  MPI_DOUBLE_PRECISION, LEFT, MPI_ANY_TAG, MPI_COMM_WORLD,
+     &  MPI_STATUS_IGNORE, IERR)
+      CALL OK(IERR, 'MPI_SENDRECV')
+      CALL HOLDS(Y .EQ. LEFT + 0.5D0, 'value of MPI_SENDRECV')
+      I = ME
+      CALL MPI_SENDRECV_REPLACE(I, 1, MPI_INTEGER, RIGHT, 9, LEFT, 9,
+     &  MPI_COMM_WORLD, STATUS, IERR)
+      CALL EQUAL(I, LEFT, 'value of MPI_SENDRECV_REPLACE')
+      CALL EQUAL(STATUS(MPI_SOURCE), LEFT, 'its source')
+C     No message comes from MPI_PROC_NULL.
+      CALL MPI_RECV(A, 4, MPI_INTEGER, MPI_PROC_NULL, 1,
+     &  MPI_COMM_WORLD, STATUS, IERR)
+      CALL EQUAL(STATUS(MPI_SOURCE), MPI_PROC_NULL, 'no source')
+      CALL EQUAL(STATUS(MPI_TAG), MPI_ANY_TAG, 'no tag')
+      END
+
+C     MPI_WAITALL, MPI_TESTALL and MPI_WAITANY.
+      SUBROUTINE SEVERAL
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER K
+      PARAMETER (K = 4)
+      INTEGER ME, N, LEFT, RIGHT, IERR, I, INDEX, SEEN(K), COUNT
+      INTEGER REQ(2 * K), A(K), B(K), STATUSES(MPI_STATUS_SIZE, 2 * K)
+      INTEGER STATUS(MPI_STATUS_SIZE)
+      LOGICAL FLAG
+      CALL RING(ME, N, LEFT, RIGHT)
+      CALL START(K, A, B, REQ, LEFT, RIGHT, ME)
+      CALL MPI_WAITALL(2 * K, REQ, STATUSES, IERR)
+      CALL OK(IERR, 'MPI_WAITALL')
+      DO 10 I = 1, K
+        CALL EQUAL(B(I), 100 * LEFT + I, 'element of MPI_WAITALL')
+        CALL EQUAL(STATUSES(MPI_SOURCE, I), LEFT, 'source of one')
+        CALL EQUAL(STATUSES(MPI_TAG, I), I, 'tag of one')
+        CALL MPI_GET_COUNT(STATUSES(1, I), MPI_INTEGER, COUNT, IERR)
+        CALL EQUAL(COUNT, 1, 'count of one')
+        CALL EQUAL(REQ(I), MPI_REQUEST_NULL, 'request of one')
+        CALL EQUAL(REQ(K + I), MPI_REQUEST_NULL, 'request of a send')
+   10 CONTINUE
+      CALL START(K, A, B, REQ, LEFT, RIGHT, ME)
+      CALL MPI_WAITALL(2 * K, REQ, MPI_STATUSES_IGNORE, IERR)
+      CALL OK(IERR, 'MPI_WAITALL without statuses')
+      DO 20 I = 1, K
+        CALL EQUAL(B(I), 100 * LEFT + I, 'element without statuses')
+   20 CONTINUE
+      CALL START(K, A, B, REQ, LEFT, RIGHT, ME)
+   30 CALL MPI_TESTALL(2 * K, REQ, FLAG, STATUSES, IERR)
+      CALL OK(IERR, 'MPI_TESTALL')
+      IF (.NOT. FLAG) GOTO 30
+      DO 40 I = 1, K
+        CALL EQUAL(B(I), 100 * LEFT + I, 'element of MPI_TESTALL')
+        CALL EQUAL(STATUSES(MPI_TAG, I), I, 'tag of MPI_TESTALL')
+   40 CONTINUE
+C     Each index from 1 on comes once, and then none.
+      DO 50 I = 1, K
+        SEEN(I) = 0
+   50 CONTINUE
+      CALL START(K, A, B, REQ, LEFT, RIGHT, ME)
+      DO 60 I = 1, K
+        CALL MPI_WAITANY(K, REQ, INDEX, STATUS, IERR)
+        CALL OK(IERR, 'MPI_WAITANY')
+        CALL HOLDS(INDEX .GE. 1 .AND. INDEX .LE. K, 'index is in 1..K')
+        SEEN(INDEX) = SEEN(INDEX) + 1
+        CALL EQUAL(STATUS(MPI_TAG), INDEX, 'tag of the index')
+        CALL EQUAL(B(INDEX), 100 * LEFT + INDEX, 'element of the index')
+        CALL EQUAL(REQ(INDEX), MPI_REQUEST_NULL, 'request of the index')
+   60 CONTINUE
+      DO 70 I = 1, K
+        CALL EQUAL(SEEN(I), 1, 'times of an index')
+   70 CONTINUE
+      CALL MPI_WAITANY(K, REQ, INDEX, STATUS, IERR)
+      CALL EQUAL(INDEX, MPI_UNDEFINED, 'index where there is none')
+      CALL MPI_TESTANY(K, REQ, INDEX, FLAG, STATUS, IERR)
+      CALL HOLDS(FLAG, 'MPI_TESTANY of no request')
+      CALL EQUAL(INDEX, MPI_UNDEFINED, 'index of MPI_TESTANY')
+      CALL MPI_WAITALL(K, REQ(K + 1), MPI_STATUSES_IGNORE, IERR)
+      END
+
+C     Receives of K messages, in REQ(1) to REQ(K), and their sends.
+      SUBROUTINE START(K, A, B, REQ, LEFT, RIGHT, ME)
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER K, A(K), B(K), REQ(2 * K), LEFT, RIGHT, ME, I, IERR
+      DO 10 I = 1, K
+        B(I) = -1
+        A(I) = 100 * ME + I
+        CALL MPI_IRECV(B(I), 1, MPI_INTEGER, LEFT, I, MPI_COMM_WORLD,
+     &    REQ(I), IERR)
+        CALL OK(IERR, 'MPI_IRECV')
+   10 CONTINUE
+      DO 20 I = 1, K
+        CALL MPI_ISEND(A(I), 1, MPI_INTEGER, RIGHT, I, MPI_COMM_WORLD,
+     &    REQ(K + I), IERR)
+        CALL OK(IERR, 'MPI_ISEND')
+   20 CONTINUE
+      END
+
+C     MPI_WAITSOME and MPI_TESTSOME.
+      SUBROUTINE SOMEOF
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER K
+      PARAMETER (K = 4)
+      INTEGER ME, N, LEFT, RIGHT, IERR, I, J, LEFTOVER, OUT, SEEN(K)
+      INTEGER REQ(2 * K), A(K), B(K), STATUSES(MPI_STATUS_SIZE, K)
+      INTEGER INDICES(K), TURN
+      CALL RING(ME, N, LEFT, RIGHT)
+      DO 50 TURN = 1, 2
+        DO 10 I = 1, K
+          SEEN(I) = 0
+   10   CONTINUE
+        CALL START(K, A, B, REQ, LEFT, RIGHT, ME)
+        LEFTOVER = K
+   20   IF (TURN .EQ. 1) THEN
+          CALL MPI_WAITSOME(K, REQ, OUT, INDICES, STATUSES, IERR)
+          CALL HOLDS(OUT .GE. 1, 'MPI_WAITSOME has one')
+        ELSE
+          CALL MPI_TESTSOME(K, REQ, OUT, INDICES, STATUSES, IERR)
+        END IF
+        CALL OK(IERR, 'MPI_WAITSOME or MPI_TESTSOME')
+        DO 30 J = 1, OUT
+          I = INDICES(J)
+          CALL HOLDS(I .GE. 1 .AND. I .LE. K, 'an index is in 1..K')
+          SEEN(I) = SEEN(I) + 1
+          CALL EQUAL(STATUSES(MPI_TAG, J), I, 'tag of some')
+          CALL EQUAL(B(I), 100 * LEFT + I, 'element of some')
+   30   CONTINUE
+        LEFTOVER = LEFTOVER - OUT
+        IF (LEFTOVER .GT. 0) GOTO 20
+        DO 40 I = 1, K
+          CALL EQUAL(SEEN(I), 1, 'times of one of some')
+   40   CONTINUE
+        CALL MPI_WAITSOME(K, REQ, OUT, INDICES, MPI_STATUSES_IGNORE,
+     &    IERR)
+        CALL EQUAL(OUT, MPI_UNDEFINED, 'outcount where there is none')
+        CALL MPI_WAITALL(K, REQ(K + 1), MPI_STATUSES_IGNORE, IERR)
+   50 CONTINUE
+      END
+
+      SUBROUTINE BUFFERED
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER ROOM
+      PARAMETER (ROOM = 1000)
+      INTEGER ME, N, LEFT, RIGHT, IERR, SIZE, I, ADDRESS
+      CHARACTER*(ROOM + MPI_BSEND_OVERHEAD) BUFFER
+      CALL RING(ME, N, LEFT, RIGHT)
+      CALL MPI_BUFFER_ATTACH(BUFFER, ROOM + MPI_BSEND_OVERHEAD, IERR)
+      CALL OK(IERR, 'MPI_BUFFER_ATTACH')
+      CALL MPI_BSEND(ME, 1, MPI_INTEGER, RIGHT, 3, MPI_COMM_WORLD, IERR)
+      CALL OK(IERR, 'MPI_BSEND')
+      I = -1
+      CALL MPI_RECV(I, 1, MPI_INTEGER, LEFT, 3, MPI_COMM_WORLD,
+     &  MPI_STATUS_IGNORE, IERR)
+      CALL EQUAL(I, LEFT, 'element of MPI_BSEND')
+      ADDRESS = 12345
+      CALL MPI_BUFFER_DETACH(ADDRESS, SIZE, IERR)
+      CALL OK(IERR, 'MPI_BUFFER_DETACH')
+      CALL EQUAL(SIZE, ROOM + MPI_BSEND_OVERHEAD, 'size of the buffer')
+      CALL EQUAL(ADDRESS, 12345, 'the address is not returned')
+C     A buffer that MPI makes itself.
+      CALL MPI_BUFFER_ATTACH(MPI_BUFFER_AUTOMATIC, 0, IERR)
+      CALL OK(IERR, 'MPI_BUFFER_ATTACH of MPI_BUFFER_AUTOMATIC')
+      CALL MPI_BSEND(ME, 1, MPI_INTEGER, RIGHT, 4, MPI_COMM_WORLD, IERR)
+      CALL OK(IERR, 'MPI_BSEND without a buffer')
+      I = -1
+      CALL MPI_RECV(I, 1, MPI_INTEGER, LEFT, 4, MPI_COMM_WORLD,
+     &  MPI_STATUS_IGNORE, IERR)
+      CALL EQUAL(I, LEFT, 'element of MPI_BSEND without a buffer')
+      CALL MPI_BUFFER_DETACH(ADDRESS, SIZE, IERR)
+      CALL OK(IERR, 'MPI_BUFFER_DETACH of MPI_BUFFER_AUTOMATIC')
+      END
+
+      SUBROUTINE PERSISTENT
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER ME, N, LEFT, RIGHT, IERR, I, A, B, REQ(2)
+      INTEGER STATUSES(MPI_STATUS_SIZE, 2)
+      CALL RING(ME, N, LEFT, RIGHT)
+      CALL MPI_RECV_INIT(B, 1, MPI_INTEGER, LEFT, 5, MPI_COMM_WORLD,
+     &  REQ(1), IERR)
+      CALL OK(IERR, 'MPI_RECV_INIT')
+      CALL MPI_SSEND_INIT(A, 1, MPI_INTEGER, RIGHT, 5, MPI_COMM_WORLD,
+     &  REQ(2), IERR)
+      CALL OK(IERR, 'MPI_SSEND_INIT')
+      DO 10 I = 1, 3
+        A = 1000 * I + ME
+        B = -1
+        IF (I .LT. 3) THEN
+          CALL MPI_STARTALL(2, REQ, IERR)
+        ELSE
+          CALL MPI_START(REQ(1), IERR)
+          CALL MPI_START(REQ(2), IERR)
+        END IF
+        CALL OK(IERR, 'MPI_START')
+        CALL MPI_WAITALL(2, REQ, STATUSES, IERR)
+        CALL EQUAL(B, 1000 * I + LEFT, 'persistent element')
+        CALL EQUAL(STATUSES(MPI_SOURCE, 1), LEFT, 'its source')
+        CALL HOLDS(REQ(1) .NE. MPI_REQUEST_NULL, 'the request stays')
+   10 CONTINUE
+      CALL MPI_REQUEST_FREE(REQ(1), IERR)
+      CALL MPI_REQUEST_FREE(REQ(2), IERR)
+      CALL EQUAL(REQ(2), MPI_REQUEST_NULL, 'request after its end')
+      END
+
+C     Partitioned communication.
+      SUBROUTINE PARTS
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER K
+      PARAMETER (K = 3)
+      INTEGER ME, N, LEFT, RIGHT, IERR, I, A(2 * K), B(2 * K), REQ(2)
+      INTEGER(KIND=MPI_COUNT_KIND) EACH
+      INTEGER LIST(1)
+      LOGICAL FLAG
+      CALL RING(ME, N, LEFT, RIGHT)
+      EACH = 2
+      CALL MPI_PSEND_INIT(A, K, EACH, MPI_INTEGER, RIGHT, 6,
+     &  MPI_COMM_WORLD, MPI_INFO_NULL, REQ(1), IERR)
+      CALL OK(IERR, 'MPI_PSEND_INIT')
+      CALL MPI_PRECV_INIT(B, K, EACH, MPI_INTEGER, LEFT, 6,
+     &  MPI_COMM_WORLD, MPI_INFO_NULL, REQ(2), IERR)
+      CALL OK(IERR, 'MPI_PRECV_INIT')
+      DO 10 I = 1, 2 * K
+        A(I) = 10 * ME + I
+        B(I) = -1
+   10 CONTINUE
+      CALL MPI_STARTALL(2, REQ, IERR)
+      LIST(1) = 2
+      CALL MPI_PREADY_LIST(1, LIST, REQ(1), IERR)
+      CALL OK(IERR, 'MPI_PREADY_LIST')
+      CALL MPI_PREADY_RANGE(0, 0, REQ(1), IERR)
+      CALL OK(IERR, 'MPI_PREADY_RANGE')
+      CALL MPI_PREADY(1, REQ(1), IERR)
+      CALL OK(IERR, 'MPI_PREADY')
+C     Partitions are numbered from 0 in Fortran too.
+      DO 30 I = 0, K - 1
+   20   CALL MPI_PARRIVED(REQ(2), I, FLAG, IERR)
+        IF (.NOT. FLAG) GOTO 20
+        CALL EQUAL(B(2 * I + 2), 10 * LEFT + 2 * I + 2, 'partition')
+   30 CONTINUE
+      CALL MPI_WAITALL(2, REQ, MPI_STATUSES_IGNORE, IERR)
+      CALL OK(IERR, 'MPI_WAITALL of partitions')
+      DO 40 I = 1, 2 * K
+        CALL EQUAL(B(I), 10 * LEFT + I, 'element of a partition')
+   40 CONTINUE
+      CALL MPI_REQUEST_FREE(REQ(1), IERR)
+      CALL MPI_REQUEST_FREE(REQ(2), IERR)
+      END
+
+C     Probes, matched receives and a cancelled request.
+      SUBROUTINE MATCHED
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER ME, N, LEFT, RIGHT, IERR, B, REQ, MESSAGE
+      INTEGER STATUS(MPI_STATUS_SIZE)
+      LOGICAL FLAG
+      CALL RING(ME, N, LEFT, RIGHT)
+      CALL MPI_ISEND(ME, 1, MPI_INTEGER, RIGHT, 11, MPI_COMM_WORLD, REQ,
+     &  IERR)
+      CALL MPI_PROBE(MPI_ANY_SOURCE, 11, MPI_COMM_WORLD, STATUS, IERR)
+      CALL OK(IERR, 'MPI_PROBE')
+      CALL EQUAL(STATUS(MPI_SOURCE), LEFT, 'source of a probe')
+   10 CALL MPI_IPROBE(LEFT, 11, MPI_COMM_WORLD, FLAG,
+     &  MPI_STATUS_IGNORE, IERR)
+      IF (.NOT. FLAG) GOTO 10
+      CALL MPI_MPROBE(LEFT, 11, MPI_COMM_WORLD, MESSAGE, STATUS, IERR)
+      CALL OK(IERR, 'MPI_MPROBE')
+      CALL HOLDS(MESSAGE .NE. MPI_MESSAGE_NULL, 'there is a message')
+      CALL MPI_MRECV(B, 1, MPI_INTEGER, MESSAGE, STATUS, IERR)
+      CALL OK(IERR, 'MPI_MRECV')
+      CALL EQUAL(MESSAGE, MPI_MESSAGE_NULL, 'message after MPI_MRECV')
+      CALL EQUAL(B, LEFT, 'element of MPI_MRECV')
+      CALL MPI_WAIT(REQ, MPI_STATUS_IGNORE, IERR)
+      CALL MPI_IRECV(B, 1, MPI_INTEGER, LEFT, 12, MPI_COMM_WORLD, REQ,
+     &  IERR)
+      CALL MPI_CANCEL(REQ, IERR)
+      CALL MPI_WAIT(REQ, STATUS, IERR)
+      CALL MPI_TEST_CANCELLED(STATUS, FLAG, IERR)
+      CALL HOLDS(FLAG, 'the receive is cancelled')
+      CALL MPI_STATUS_SET_CANCELLED(STATUS, .FALSE., IERR)
+      CALL MPI_TEST_CANCELLED(STATUS, FLAG, IERR)
+      CALL HOLDS(.NOT. FLAG, 'and is not any more')
+      END
+
+      SUBROUTINE PACKED
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER ME, N, LEFT, RIGHT, IERR, SIZE, POSITION, I, J
+      INTEGER(KIND=MPI_ADDRESS_KIND) ASIZE, APOSITION
+      CHARACTER*200 BUFFER
+      DOUBLE PRECISION X
+      CALL RING(ME, N, LEFT, RIGHT)
+      CALL MPI_PACK_SIZE(1, MPI_INTEGER, MPI_COMM_WORLD, SIZE, IERR)
+      CALL HOLDS(SIZE .GE. 4, 'MPI_PACK_SIZE')
+      POSITION = 0
+      CALL MPI_PACK(ME, 1, MPI_INTEGER, BUFFER, 200, POSITION,
+     &  MPI_COMM_WORLD, IERR)
+      CALL OK(IERR, 'MPI_PACK')
+      CALL MPI_PACK(ME + 0.25D0, 1, MPI_DOUBLE_PRECISION, BUFFER, 200,
+     &  POSITION, MPI_COMM_WORLD, IERR)
+      CALL EQUAL(POSITION, 12, 'position of MPI_PACK')
+      CALL MPI_SENDRECV_REPLACE(BUFFER, POSITION, MPI_PACKED, RIGHT, 13,
+     &  LEFT, 13, MPI_COMM_WORLD, MPI_STATUS_IGNORE, IERR)
+      POSITION = 0
+      CALL MPI_UNPACK(BUFFER, 200, POSITION, I, 1, MPI_INTEGER,
+     &  MPI_COMM_WORLD, IERR)
+      CALL MPI_UNPACK(BUFFER, 200, POSITION, X, 1, MPI_DOUBLE_PRECISION,
+     &  MPI_COMM_WORLD, IERR)
+      CALL OK(IERR, 'MPI_UNPACK')
+      CALL EQUAL(I, LEFT, 'integer of MPI_UNPACK')
+      CALL HOLDS(X .EQ. LEFT + 0.25D0, 'real of MPI_UNPACK')
+C     external32 has the most significant byte first.
+      CALL MPI_PACK_EXTERNAL_SIZE('external32', 1, MPI_INTEGER, ASIZE,
+     &  IERR)
+      CALL EQUAL(INT(ASIZE), 4, 'MPI_PACK_EXTERNAL_SIZE')
+      APOSITION = 0
+      ASIZE = 200
+      I = 258
+      CALL MPI_PACK_EXTERNAL('external32', I, 1, MPI_INTEGER, BUFFER,
+     &  ASIZE, APOSITION, IERR)
+      CALL OK(IERR, 'MPI_PACK_EXTERNAL')
+      CALL EQUAL(INT(APOSITION), 4, 'position of MPI_PACK_EXTERNAL')
+      CALL EQUAL(ICHAR(BUFFER(3:3)), 1, 'third byte of external32')
+      CALL EQUAL(ICHAR(BUFFER(4:4)), 2, 'fourth byte of external32')
+      APOSITION = 0
+      J = -1
+      CALL MPI_UNPACK_EXTERNAL('external32', BUFFER, ASIZE, APOSITION,
+     &  J, 1, MPI_INTEGER, IERR)
+      CALL OK(IERR, 'MPI_UNPACK_EXTERNAL')
+      CALL EQUAL(J, 258, 'integer of MPI_UNPACK_EXTERNAL')
+      END
+
+C     Generalized requests: their functions see the state, which lies in
+C     a common block, because the compiler takes a local variable for
+C     one that no other procedure changes later.
+      SUBROUTINE GENERAL
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      EXTERNAL QUERY, FREE, CANCEL
+      INTEGER IERR, REQ, STATUS(MPI_STATUS_SIZE), COUNT
+      INTEGER(KIND=MPI_ADDRESS_KIND) STATE
+      COMMON /STATES/ STATE
+      LOGICAL FLAG
+      STATE = 40
+      CALL MPI_GREQUEST_START(QUERY, FREE, CANCEL, STATE, REQ, IERR)
+      CALL OK(IERR, 'MPI_GREQUEST_START')
+      CALL MPI_TEST(REQ, FLAG, STATUS, IERR)
+      CALL HOLDS(.NOT. FLAG, 'the request is not complete')
+      CALL MPI_GREQUEST_COMPLETE(REQ, IERR)
+      CALL OK(IERR, 'MPI_GREQUEST_COMPLETE')
+      CALL MPI_WAIT(REQ, STATUS, IERR)
+      CALL OK(IERR, 'MPI_WAIT of a generalized request')
+      CALL MPI_GET_COUNT(STATUS, MPI_BYTE, COUNT, IERR)
+      CALL EQUAL(COUNT, 40, 'count by the query function')
+      CALL EQUAL(STATUS(MPI_TAG), 41, 'tag by the query function')
+      CALL EQUAL(INT(STATE), 99, 'state by the free function')
+      STATE = 50
+      CALL MPI_GREQUEST_START(QUERY, FREE, CANCEL, STATE, REQ, IERR)
+      CALL MPI_CANCEL(REQ, IERR)
+      CALL OK(IERR, 'MPI_CANCEL')
+      CALL EQUAL(INT(STATE), 51, 'state by the cancel function')
+      CALL MPI_GREQUEST_COMPLETE(REQ, IERR)
+      CALL MPI_WAIT(REQ, MPI_STATUS_IGNORE, IERR)
+      CALL EQUAL(INT(STATE), 99, 'state at the end')
+      END
+
+      SUBROUTINE QUERY(STATE, STATUS, IERR)
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER(KIND=MPI_ADDRESS_KIND) STATE
+      INTEGER STATUS(MPI_STATUS_SIZE), IERR
+      CALL MPI_STATUS_SET_ELEMENTS(STATUS, MPI_BYTE, INT(STATE), IERR)
+      CALL MPI_STATUS_SET_CANCELLED(STATUS, .FALSE., IERR)
+      STATUS(MPI_SOURCE) = MPI_UNDEFINED
+      STATUS(MPI_TAG) = INT(STATE) + 1
+      IERR = MPI_SUCCESS
+      END
+
+      SUBROUTINE FREE(STATE, IERR)
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER(KIND=MPI_ADDRESS_KIND) STATE
+      INTEGER IERR
+      STATE = 99
+      IERR = MPI_SUCCESS
+      END
+
+      SUBROUTINE CANCEL(STATE, COMPLETE, IERR)
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER(KIND=MPI_ADDRESS_KIND) STATE
+      LOGICAL COMPLETE
+      INTEGER IERR
+      CALL HOLDS(.NOT. COMPLETE, 'a cancelled request is not complete')
+      STATE = STATE + 1
+      IERR = MPI_SUCCESS
+      END
