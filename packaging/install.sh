@@ -66,7 +66,9 @@ for part; do
                 put 644 "$root/include/$abi/$file" "$prefix/include/hawser-$abi/$file"
             done
             for compiler in gfortran flang-new flang; do
-                ! command -v "$compiler" >/dev/null 2>&1 || "$prefix/libexec/hawser/fortran-modules" "$abi" "$compiler" >/dev/null
+                ! command -v "$compiler" >/dev/null 2>&1 ||
+                    "$prefix/libexec/hawser/fortran-modules" "$abi" "$compiler" >/dev/null ||
+                    echo "install.sh: there are no module files of MPI for $compiler (the line above)" >&2
             done
         done
         mkdir -p "$prefix/bin" "$prefix/share/man/man1"

@@ -186,7 +186,7 @@ def test_wrapper_tells_its_options(session, prefix, tmp_path, wrapper):
     assert shown[:5] == ["gfortran", "a.f90", "-O2", "-o", "a"], shown
     incdirs = asked(session, prefix, wrapper, "-showme:incdirs")
     assert incdirs[0] == str(include) and len(incdirs) == 2, incdirs
-    assert re.fullmatch(rf"{re.escape(str(prefix))}/lib/hawser/fortran/{abi}/gfortran-\d+", incdirs[1]), incdirs
+    assert re.fullmatch(rf"{re.escape(str(prefix))}/lib/hawser/fortran/{abi}/gfortran-\d+-\d+", incdirs[1]), incdirs
     assert {path.name for path in Path(incdirs[1]).iterdir()} == {"hawser_mpi_types.mod", "mpi.mod", "mpi_f08.mod"}
     options = asked(session, prefix, wrapper, "-showme:compile")
     assert options[:2] == [f"-I{folder}" for folder in incdirs], options

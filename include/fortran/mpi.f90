@@ -3,10 +3,10 @@
 ! Written by crates/fortran/tools/modules.py; do not edit.
 
 module mpi
-  use, intrinsic :: iso_c_binding, only: c_ptr
+  use, intrinsic :: iso_c_binding, only: c_double, c_ptr
   use hawser_mpi_types
   implicit none
-  private :: c_ptr
+  private :: c_double, c_ptr
 
   include 'mpi_values.inc'
 
@@ -4037,11 +4037,11 @@ module mpi
     end subroutine MPI_Win_wait
     function MPI_Wtick()
       import
-      double precision :: MPI_Wtick
+      real(c_double) :: MPI_Wtick
     end function MPI_Wtick
     function MPI_Wtime()
       import
-      double precision :: MPI_Wtime
+      real(c_double) :: MPI_Wtime
     end function MPI_Wtime
   end interface
   interface MPI_Alloc_mem
@@ -4126,6 +4126,14 @@ module mpi
       type(c_ptr) :: baseptr
       integer :: ierror
     end subroutine MPI_Win_shared_query_cptr
+  end interface
+  interface MPI_F_sync_reg
+    subroutine MPI_F_sync_reg(buf)
+      import
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+!DIR$ IGNORE_TKR buf
+      type(*), dimension(*) :: buf
+    end subroutine MPI_F_sync_reg
   end interface
   interface MPI_SIZEOF
     subroutine hawser_sizeof_character(x, size, ierror)
@@ -8243,11 +8251,11 @@ module mpi
     end subroutine PMPI_Win_wait
     function PMPI_Wtick()
       import
-      double precision :: PMPI_Wtick
+      real(c_double) :: PMPI_Wtick
     end function PMPI_Wtick
     function PMPI_Wtime()
       import
-      double precision :: PMPI_Wtime
+      real(c_double) :: PMPI_Wtime
     end function PMPI_Wtime
   end interface
   interface PMPI_Alloc_mem
@@ -8332,5 +8340,13 @@ module mpi
       type(c_ptr) :: baseptr
       integer :: ierror
     end subroutine PMPI_Win_shared_query_cptr
+  end interface
+  interface PMPI_F_sync_reg
+    subroutine PMPI_F_sync_reg(buf)
+      import
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+!DIR$ IGNORE_TKR buf
+      type(*), dimension(*) :: buf
+    end subroutine PMPI_F_sync_reg
   end interface
 end module mpi

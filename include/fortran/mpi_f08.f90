@@ -3,10 +3,10 @@
 ! Written by crates/fortran/tools/modules.py; do not edit.
 
 module mpi_f08
-  use, intrinsic :: iso_c_binding, only: c_ptr
+  use, intrinsic :: iso_c_binding, only: c_double, c_ptr
   use hawser_mpi_types
   implicit none
-  private :: c_ptr
+  private :: c_double, c_ptr
 
   include 'mpi_f08_values.inc'
 
@@ -4355,7 +4355,7 @@ module mpi_f08
   interface MPI_Precv_init
     subroutine MPI_Precv_init_f08ts(buf, partitions, count, datatype, source, tag, comm, info, request, ierror)
       import
-      type(*), dimension(..) :: buf
+      type(*), dimension(..), asynchronous :: buf
       integer, intent(in) :: partitions
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
@@ -4380,7 +4380,7 @@ module mpi_f08
   interface MPI_Psend_init
     subroutine MPI_Psend_init_f08ts(buf, partitions, count, datatype, dest, tag, comm, info, request, ierror)
       import
-      type(*), dimension(..), intent(in) :: buf
+      type(*), dimension(..), intent(in), asynchronous :: buf
       integer, intent(in) :: partitions
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
@@ -6475,14 +6475,20 @@ module mpi_f08
   interface
     function MPI_Wtick()
       import
-      double precision :: MPI_Wtick
+      real(c_double) :: MPI_Wtick
     end function MPI_Wtick
   end interface
   interface
     function MPI_Wtime()
       import
-      double precision :: MPI_Wtime
+      real(c_double) :: MPI_Wtime
     end function MPI_Wtime
+  end interface
+  interface MPI_F_sync_reg
+    subroutine MPI_F_sync_reg_f08ts(buf)
+      import
+      type(*), dimension(..), asynchronous :: buf
+    end subroutine MPI_F_sync_reg_f08ts
   end interface
   interface PMPI_Abi_get_fortran_booleans
     subroutine PMPI_Abi_get_fortran_booleans_f08(logical_size, logical_true, logical_false, is_set, ierror)
@@ -10612,7 +10618,7 @@ module mpi_f08
   interface PMPI_Precv_init
     subroutine PMPI_Precv_init_f08ts(buf, partitions, count, datatype, source, tag, comm, info, request, ierror)
       import
-      type(*), dimension(..) :: buf
+      type(*), dimension(..), asynchronous :: buf
       integer, intent(in) :: partitions
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
@@ -10637,7 +10643,7 @@ module mpi_f08
   interface PMPI_Psend_init
     subroutine PMPI_Psend_init_f08ts(buf, partitions, count, datatype, dest, tag, comm, info, request, ierror)
       import
-      type(*), dimension(..), intent(in) :: buf
+      type(*), dimension(..), intent(in), asynchronous :: buf
       integer, intent(in) :: partitions
       integer(kind=MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
@@ -12732,14 +12738,20 @@ module mpi_f08
   interface
     function PMPI_Wtick()
       import
-      double precision :: PMPI_Wtick
+      real(c_double) :: PMPI_Wtick
     end function PMPI_Wtick
   end interface
   interface
     function PMPI_Wtime()
       import
-      double precision :: PMPI_Wtime
+      real(c_double) :: PMPI_Wtime
     end function PMPI_Wtime
+  end interface
+  interface PMPI_F_sync_reg
+    subroutine PMPI_F_sync_reg_f08ts(buf)
+      import
+      type(*), dimension(..), asynchronous :: buf
+    end subroutine PMPI_F_sync_reg_f08ts
   end interface
   interface MPI_SIZEOF
     subroutine hawser_sizeof_character(x, size, ierror)

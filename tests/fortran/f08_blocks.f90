@@ -66,7 +66,7 @@ program f08_blocks
   call MPI_Request_free(req)
   call alike(grid, wanted, 6 * n, 'MPI_Allgather_init by whole rows')
 
-  call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
+  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
   call MPI_Iallgather(line, 1, MPI_INTEGER, grid(1:3:2, :), 1, MPI_INTEGER, MPI_COMM_WORLD, req, code)
   call MPI_Error_class(code, class)
   call alike([class], [MPI_ERR_BUFFER], 1, 'MPI_Iallgather of half a row each')

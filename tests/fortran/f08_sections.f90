@@ -253,12 +253,30 @@ contains
     call MPI_Error_string(code, text, length)
     call holds(index(text, 'MPI_Iallreduce') > 0, 'the text names the procedure')
     call holds(index(text, 'section of an array') > 0, 'the text names the cause: '//trim(text))
-    call MPI_Ireduce(a, b(6:1:-2), 3, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD, req, code)
+    call MPI_Ireduce(a, b(6:1:-2), 3, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_SELF, req, code)
     call class_is(code, MPI_ERR_BUFFER, 'MPI_Ireduce to a section')
     call alike(b, [-1, -1, -1, -1, -1, -1], 6, 'buffer of a refused procedure')
     ! More elements than the section has.
     call MPI_Send(a(1:6:2), 4, MPI_INTEGER, me, 6, MPI_COMM_WORLD, code)
     call class_is(code, MPI_ERR_BUFFER, 'MPI_Send of more than the section has')
+    ! Partitions are sent after the procedure has returned.
+    call MPI_Psend_init(a(1:6:2), 3, 1_MPI_COUNT_KIND, MPI_INTEGER, me, 7, MPI_COMM_WORLD, MPI_INFO_NULL, req, code)
+    call class_is(code, MPI_ERR_BUFFER, 'MPI_Psend_init of a section')
+    ! Where a buffer counts at the root alone, others may pass any section.
+    if (me == 0) then
+      call MPI_Ireduce(a, b(1:3), 3, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD, req, code)
+    else
+      call MPI_Ireduce(a, b(6:1:-2), 3, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD, req, code)
+    end if
+    call ok(code, 'MPI_Ireduce with a section away from the root')
+    call MPI_Wait(req, MPI_STATUS_IGNORE)
+    call alike(b, merge([n, n, n, -1, -1, -1], spread(-1, 1, 6), me == 0), 6, 'MPI_Ireduce away from the root')
+    b = -1
+    ! A datatype with gaps is taken from a copy of the section.
+    call gaps
+    ! No element, with bounds that cross.
+    call empty(5)
+    call failing
     ! A contiguous part is no such section.
     call MPI_Iallreduce(a(2:4), b(4:6), 3, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, req, code)
     call ok(code, 'MPI_Iallreduce of contiguous parts')
@@ -266,6 +284,67 @@ contains
     call alike(b, [-1, -1, -1, n, n, n], 6, 'MPI_Iallreduce')
     call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL)
   end subroutine refused
+
+  ! A request that fails has ended, and the index says which one it was.
+  subroutine failing
+    integer, asynchronous :: a(2), b(1), c(1)
+    integer :: code, index, count, indices(2)
+    logical :: flag
+    type(MPI_Request) :: reqs(2)
+    type(MPI_Status) :: st(2)
+    a = 1
+    call MPI_Irecv(b, 1, MPI_INTEGER, me, 9, MPI_COMM_WORLD, reqs(1))
+    call MPI_Send(a, 2, MPI_INTEGER, me, 9, MPI_COMM_WORLD)
+    call MPI_Wait(reqs(1), MPI_STATUS_IGNORE, code)
+    call class_is(code, MPI_ERR_TRUNCATE, 'MPI_Wait')
+    call holds(reqs(1) == MPI_REQUEST_NULL, 'a request that failed is null')
+    call MPI_Irecv(c, 1, MPI_INTEGER, me, 10, MPI_COMM_WORLD, reqs(1))
+    call MPI_Irecv(b, 1, MPI_INTEGER, me, 9, MPI_COMM_WORLD, reqs(2))
+    call MPI_Send(a, 2, MPI_INTEGER, me, 9, MPI_COMM_WORLD)
+    index = -1
+    call MPI_Waitany(2, reqs, index, MPI_STATUS_IGNORE, code)
+    call class_is(code, MPI_ERR_TRUNCATE, 'MPI_Waitany')
+    call equal(index, 2, 'index of the request that failed')
+    call MPI_Irecv(b, 1, MPI_INTEGER, me, 9, MPI_COMM_WORLD, reqs(2))
+    call MPI_Send(a, 2, MPI_INTEGER, me, 9, MPI_COMM_WORLD)
+    call MPI_Waitsome(2, reqs, count, indices, st, code)
+    call class_is(code, MPI_ERR_IN_STATUS, 'MPI_Waitsome')
+    call equal(count, 1, 'number of requests that failed')
+    call equal(indices(1), 2, 'index in MPI_Waitsome')
+    call MPI_Irecv(b, 1, MPI_INTEGER, me, 9, MPI_COMM_WORLD, reqs(2))
+    call MPI_Send(a, 2, MPI_INTEGER, me, 9, MPI_COMM_WORLD)
+    flag = .false.
+    do while (.not. flag)
+      call MPI_Test(reqs(2), flag, MPI_STATUS_IGNORE, code)
+    end do
+    call class_is(code, MPI_ERR_TRUNCATE, 'MPI_Test')
+    call MPI_Send(a, 1, MPI_INTEGER, me, 10, MPI_COMM_WORLD)
+    call MPI_Wait(reqs(1), MPI_STATUS_IGNORE)
+  end subroutine failing
+
+  subroutine gaps
+    integer :: a(9), b(9), i
+    type(MPI_Datatype) :: every_second
+    type(MPI_Request) :: req
+    a = [(i, i = 1, 9)]
+    b = -1
+    call MPI_Type_vector(2, 1, 2, MPI_INTEGER, every_second)
+    call MPI_Type_commit(every_second)
+    call MPI_Irecv(b, 2, MPI_INTEGER, me, 8, MPI_COMM_WORLD, req)
+    call MPI_Send(a(1:9:2), 1, every_second, me, 8, MPI_COMM_WORLD)
+    call MPI_Wait(req, MPI_STATUS_IGNORE)
+    call alike(b, [1, 5, -1, -1, -1, -1, -1, -1, -1], 9, 'a section by a datatype with gaps')
+    call MPI_Type_free(every_second)
+  end subroutine gaps
+
+  subroutine empty(first)
+    integer, intent(in) :: first
+    integer :: a(6, 3), b(6, 3)
+    a = me
+    b = -1
+    call MPI_Allreduce(a(first:1, :), b(first:1, :), 0, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
+    call alike(b, spread(-1, 1, 18), 18, 'a reduction of no element')
+  end subroutine empty
 end module sections
 
 program f08_sections

@@ -6,6 +6,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::without_provenance_mut;
 
 pub const MPI_UNDEFINED: c_int = -32766;
+pub const MPI_ROOT: c_int = -3;
 pub const MPI_CART: c_int = 2;
 pub const MPI_GRAPH: c_int = 1;
 pub const MPI_DIST_GRAPH: c_int = 3;

@@ -9,8 +9,8 @@ use crate::binding::prelude::*;
 // A C function may read a handle of C where Fortran reads an INTEGER.
 const _: () = assert!(cfg!(target_endian = "little"));
 
-/// The functions of a generalized request (MPI-5.0 §13.2). They get the program's own variable for their state, as under
-/// MPICH, whose tests expect that `free` can write it.
+/// The functions of a generalized request (MPI-5.0 §13.2). They get the program's own variable for their state, as
+/// under MPICH, whose tests expect that `free` can write it.
 struct Grequest {
     query: unsafe extern "C" fn(*mut isize, *mut Status, *mut Fint),
     free: unsafe extern "C" fn(*mut isize, *mut Fint),

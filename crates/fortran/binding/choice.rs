@@ -10,8 +10,10 @@ use crate::binding::c_functions::pmpi as c;
 use crate::binding::sentinels;
 use crate::binding::types::*;
 use hawser_fortran::descriptor::{self, Array, Dim, Section};
+use std::collections::BTreeMap;
 use std::ffi::{CString, c_int, c_void};
 use std::ptr;
+use std::sync::Mutex;
 
 /// An argument that is a choice buffer.
 pub trait Choice: Copy {
@@ -66,6 +68,30 @@ fn with_sentinels(array: Array) -> Array {
     }
 }
 
+/// A buffer that counts only where `significant` says so, such as at the root.
+#[derive(Clone, Copy)]
+pub struct OnlyIf<B, F> {
+    buffer: B,
+    significant: F,
+}
+
+/// Makes a buffer that is an address alone where it does not count: there the program may pass anything.
+#[inline]
+pub fn only_if<B: Choice, F: Fn() -> bool + Copy>(buffer: B, significant: F) -> OnlyIf<B, F> {
+    OnlyIf { buffer, significant }
+}
+
+impl<B: Choice, F: Fn() -> bool + Copy> Choice for OnlyIf<B, F> {
+    #[inline]
+    unsafe fn array(self) -> Array {
+        // SAFETY: the caller's promise.
+        match unsafe { self.buffer.array() } {
+            Array::Section(section) if !(self.significant)() => Array::Contiguous(section.start),
+            array => array,
+        }
+    }
+}
+
 /// A count of C: `int` or MPI_Count.
 pub trait CountArgument: Copy + Into<i64> {
     const ONE: Self;
@@ -84,30 +110,48 @@ pub struct Message<N> {
     pub address: *mut c_void,
     pub count: N,
     pub datatype: Handle,
-    /// The datatype was made for a section.
-    made: bool,
+    /// The datatype or copy that ends with the call.
+    held: Held,
+}
+
+/// The datatype or copy that a message holds as long as its procedure runs.
+enum Held {
+    Nothing,
+    /// The datatype that was made for a section. Operations that use it go on without.
+    Datatype,
+    /// A copy of a section that no datatype describes, and whether the procedure writes it.
+    Copy(Section, Vec<u8>, bool),
 }
 
 impl<N> Drop for Message<N> {
-    /// Frees the datatype that was made. Operations that use it go on.
     fn drop(&mut self) {
-        if self.made {
-            // SAFETY: a datatype of ours.
-            unsafe { c::MPI_Type_free(&mut self.datatype) };
+        match &self.held {
+            Held::Nothing => {}
+            Held::Datatype => {
+                // SAFETY: a datatype of ours.
+                unsafe { c::MPI_Type_free(&mut self.datatype) };
+            }
+            // SAFETY: the procedure writes the buffer, so that the program lets its elements be written.
+            Held::Copy(section, all, true) => unsafe { section.scatter(all) },
+            Held::Copy(..) => {}
         }
     }
 }
 
-/// Describes a buffer with a count and a datatype. `None`: no datatype describes so many elements of the section.
+/// Makes the datatype of so many elements of a section: section, count, datatype.
+type MakeType = fn(&Section, i64, Handle) -> Option<Handle>;
+
+/// Describes a buffer of a procedure that returns before it is done. `None`: no datatype describes so many elements of
+/// the section.
 ///
 /// # Safety
 /// The compiler made `buffer`.
 #[inline]
-pub unsafe fn described<N: CountArgument>(buffer: impl Choice, count: N, datatype: Handle) -> Option<Message<N>> {
+pub unsafe fn asynchronous<N: CountArgument>(buffer: impl Choice, count: N, datatype: Handle) -> Option<Message<N>> {
     // SAFETY: the caller's promise.
     match unsafe { buffer.array() } {
-        Array::Contiguous(address) => Some(Message { address, count, datatype, made: false }),
-        Array::Section(section) => described_section(&section, count, datatype, section_type),
+        Array::Contiguous(address) => Some(Message { address, count, datatype, held: Held::Nothing }),
+        Array::Section(section) => described(&section, count, datatype, section_type),
     }
 }
 
@@ -116,27 +160,65 @@ pub unsafe fn described<N: CountArgument>(buffer: impl Choice, count: N, datatyp
 /// # Safety
 /// The compiler made `buffer`.
 #[inline]
-pub unsafe fn described_part<N: CountArgument>(buffer: impl Choice, count: N, datatype: Handle) -> Option<Message<N>> {
+pub unsafe fn part<N: CountArgument>(buffer: impl Choice, count: N, datatype: Handle) -> Option<Message<N>> {
     // SAFETY: the caller's promise.
     match unsafe { buffer.array() } {
-        Array::Contiguous(address) => Some(Message { address, count, datatype, made: false }),
-        Array::Section(section) => described_section(&section, count, datatype, part_type),
+        Array::Contiguous(address) => Some(Message { address, count, datatype, held: Held::Nothing }),
+        Array::Section(section) => described(&section, count, datatype, part_type),
+    }
+}
+
+/// Describes a buffer of a blocking procedure, or copies the section that no datatype describes; `back` says that the
+/// procedure writes it. `None`: the section has not so many elements.
+///
+/// # Safety
+/// The compiler made `buffer`, and its elements may be read and, if so, written.
+#[inline]
+pub unsafe fn blocking<N: CountArgument>(
+    buffer: impl Choice,
+    count: N,
+    datatype: Handle,
+    back: bool,
+) -> Option<Message<N>> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match buffer.array() {
+            Array::Contiguous(address) => Some(Message { address, count, datatype, held: Held::Nothing }),
+            Array::Section(section) => {
+                described(&section, count, datatype, section_type).or_else(|| copied(section, count, datatype, back))
+            }
+        }
     }
 }
 
 #[cold]
-fn described_section<N: CountArgument>(
-    section: &Section,
-    count: N,
-    datatype: Handle,
-    make: fn(&Section, i64, Handle) -> Option<Handle>,
-) -> Option<Message<N>> {
+fn described<N: CountArgument>(section: &Section, count: N, datatype: Handle, make: MakeType) -> Option<Message<N>> {
     let address = section.start;
     if count.into() <= 0 {
-        return Some(Message { address, count, datatype, made: false });
+        return Some(Message { address, count, datatype, held: Held::Nothing });
     }
     let datatype = make(section, count.into(), datatype)?;
-    Some(Message { address, count: N::ONE, datatype, made: true })
+    Some(Message { address, count: N::ONE, datatype, held: Held::Datatype })
+}
+
+/// # Safety
+/// The elements of the section may be read.
+#[cold]
+unsafe fn copied<N: CountArgument>(section: Section, count: N, datatype: Handle, back: bool) -> Option<Message<N>> {
+    let (mut lower, mut extent, mut true_lower, mut true_extent) = (0, 0, 0, 0);
+    // SAFETY: out arguments of ours.
+    let code = unsafe {
+        c::MPI_Type_get_extent_c(datatype, &mut lower, &mut extent)
+            | c::MPI_Type_get_true_extent_c(datatype, &mut true_lower, &mut true_extent)
+    };
+    let end = (count.into() - 1).checked_mul(extent)?.checked_add(true_lower)?.checked_add(true_extent)?;
+    let within = usize::try_from(end).is_ok_and(|end| end <= section.len() * section.element);
+    if code != 0 || extent < 0 || true_lower < 0 || !within {
+        return None;
+    }
+    // SAFETY: the caller's promise.
+    let mut all = unsafe { section.gather() };
+    Some(Message { address: all.as_mut_ptr().cast(), count, datatype, held: Held::Copy(section, all, back) })
 }
 
 /// Makes the datatype of the first elements of a section that `count` of `datatype` fill.
@@ -201,7 +283,8 @@ fn datatype_of_element(section: &Section, datatype: Handle) -> Option<Handle> {
     }
 }
 
-/// Makes the datatype of the first `elements` elements of a section with these dimensions, and frees that of an element.
+/// Makes the datatype of the first `elements` elements of a section with these dimensions, and frees that of an
+/// element.
 fn leading(dims: &[Dim], elements: usize, mut of_element: Handle) -> Option<Handle> {
     let made = leading_rows(dims, elements, of_element);
     // SAFETY: a datatype of ours.
@@ -316,21 +399,32 @@ pub unsafe fn solid(buffer: impl Choice) -> Option<*mut c_void> {
     }
 }
 
-/// Raises the error of a section that cannot be passed, and returns its code.
+/// The error codes of the procedures that have refused a section.
+static REFUSALS: Mutex<BTreeMap<&str, c_int>> = Mutex::new(BTreeMap::new());
+
+/// Raises the error of a section that cannot be passed, on the procedure's communicator, and returns its code.
 #[cold]
-pub fn refuse(function: &str) -> c_int {
+pub fn refuse(function: &'static str, comm: Handle) -> c_int {
+    let mut refusals = REFUSALS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let code = *refusals.entry(function).or_insert_with(|| refusal(function));
+    drop(refusals);
+    // SAFETY: numbers alone.
+    unsafe { c::MPI_Comm_call_errhandler(comm, code) };
+    code
+}
+
+/// Makes the error code of a procedure, whose text says why.
+fn refusal(function: &str) -> c_int {
     let text = format!(
         "{function}: the buffer is a section of an array whose elements do not follow each other, and these arguments \
          describe no part of it; pass an array of its own, which must stay until the operation is complete"
     );
     let text = CString::new(text).unwrap_or_default();
-    let comm = handle(values::MPI_COMM_SELF);
     let mut code = values::MPI_ERR_BUFFER;
     // SAFETY: an out argument of ours, and a string that lives as long as the call.
     unsafe {
         c::MPI_Add_error_code(values::MPI_ERR_BUFFER, &mut code);
         c::MPI_Add_error_string(code, text.as_ptr().cast_mut());
-        c::MPI_Comm_call_errhandler(comm, code);
     }
     code
 }

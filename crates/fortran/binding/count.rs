@@ -75,6 +75,11 @@ pub fn rank(comm: Handle) -> c_int {
     if code == 0 { rank } else { values::MPI_UNDEFINED }
 }
 
+/// Says whether the caller is the root of a collective: by its rank or, of an intercommunicator, by MPI_ROOT.
+pub fn is_root(comm: Handle, root: c_int) -> bool {
+    root == values::MPI_ROOT || rank(comm) == root
+}
+
 /// Returns the number of dimensions of `comm`'s grid, or 0.
 pub fn dimensions(comm: Handle) -> usize {
     let mut number = 0;

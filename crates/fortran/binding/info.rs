@@ -75,8 +75,8 @@ unsafe fn pack<N: CountArgument, S>(
 ) -> c_int {
     // SAFETY: the caller's arguments, as for the MPI procedure.
     unsafe {
-        let Some(message) = choice::described(from.0, from.1, from.2) else {
-            return choice::refuse("MPI_Pack_external");
+        let Some(message) = choice::blocking(from.0, from.1, from.2, false) else {
+            return choice::refuse("MPI_Pack_external", handle(values::MPI_COMM_SELF));
         };
         let packed = choice::Copied::of(to.0);
         let code =
@@ -97,8 +97,8 @@ unsafe fn unpack<N: CountArgument, S>(
     // SAFETY: the caller's arguments, as for the MPI procedure.
     unsafe {
         let packed = choice::Copied::of(from.0);
-        let Some(message) = choice::described(to.0, to.1, to.2) else {
-            return choice::refuse("MPI_Unpack_external");
+        let Some(message) = choice::blocking(to.0, to.1, to.2, true) else {
+            return choice::refuse("MPI_Unpack_external", handle(values::MPI_COMM_SELF));
         };
         let code =
             with(name.as_ptr(), packed.address(), from.1, position, message.address, message.count, message.datatype);

@@ -144,11 +144,14 @@ impl Gfortran {
 
 /// Tells arrays whose bytes follow each other from sections. `dim` returns a dimension's extent and distance.
 fn classify(start: *mut c_void, element: usize, rank: usize, dim: impl Fn(usize) -> (isize, isize) + Clone) -> Array {
-    let dims = (0..rank.min(MAX_RANK)).map(dim);
+    let rank = rank.min(MAX_RANK);
+    let dims = (0..rank).map(dim);
     let mut expected = element as isize;
     let mut contiguous = true;
-    for (extent, distance) in dims.clone() {
-        if extent == 0 {
+    for (i, (extent, distance)) in dims.clone().enumerate() {
+        // gfortran's bounds of an empty dimension may cross; those of the last dimension of an array of assumed size
+        // do.
+        if extent == 0 || (extent < 0 && i + 1 < rank) {
             return Array::Contiguous(start);
         }
         // An array of assumed size is contiguous by the rules of the language, and so is a dimension of one element.
@@ -227,8 +230,15 @@ mod tests {
     #[test]
     fn scalars_whole_arrays_and_assumed_sizes_are_contiguous() {
         let at = ptr::without_provenance_mut(0x1000);
-        let whole: [&[(isize, isize)]; 6] =
-            [&[], &[(5, 8)], &[(3, 8), (4, 24)], &[(3, 8), (-1, 24)], &[(0, 16), (4, 24)], &[(1, 64)]];
+        let whole: [&[(isize, isize)]; 7] = [
+            &[],
+            &[(5, 8)],
+            &[(3, 8), (4, 24)],
+            &[(3, 8), (-1, 24)],
+            &[(0, 16), (4, 24)],
+            &[(1, 64)],
+            &[(-3, 8), (4, 24)],
+        ];
         for dims in whole {
             assert_eq!(cfi(at, 8, dims), Array::Contiguous(at), "{dims:?}");
         }
@@ -286,5 +296,14 @@ mod tests {
         dim[0] = GfortranDim { stride: 1, lower_bound: 1, upper_bound: -1 };
         assert_eq!(read(dim, 1), Array::Contiguous(at));
         assert_eq!(read(dim, 0), Array::Contiguous(at));
+        // A component of a derived type: the elements have 4 bytes, the distances count in 16.
+        dim[0] = GfortranDim { stride: 1, lower_bound: 1, upper_bound: 2 };
+        dim[1] = GfortranDim { stride: 5, lower_bound: 1, upper_bound: 3 };
+        let component =
+            Gfortran { base_addr: at, offset: 0, elem_len: 4, version: 0, rank: 2, unread: [0; 3], span: 16, dim };
+        let dims = vec![Dim { count: 2, stride: 16 }, Dim { count: 3, stride: 80 }];
+        // SAFETY: a whole descriptor.
+        let section = unsafe { super::array((&raw const component).cast()) };
+        assert_eq!(section, Array::Section(Section { start: at, element: 4, dims }));
     }
 }

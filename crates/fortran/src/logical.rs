@@ -1,5 +1,5 @@
-//! LOGICAL: a word of the size of INTEGER. gfortran and flang write 1 and 0; others write -1. Every compiler's
-//! `.FALSE.` is 0, and every one takes 1 for `.TRUE.`.
+//! LOGICAL: a word of the size of INTEGER. gfortran and flang write 1 and 0; others write -1 for `.TRUE.` and look at
+//! the lowest bit, so that the opposite of our 1 is -2 there. The lowest bit is right for all of them.
 //!
 //! Used by the entry points; uses nothing.
 
@@ -14,7 +14,7 @@ pub const FALSE: Logical = 0;
 /// Returns C's word for a LOGICAL.
 #[inline]
 pub fn truth(value: Logical) -> c_int {
-    (value != FALSE).into()
+    value & TRUE
 }
 
 /// Returns the LOGICAL for C's word.
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn every_compilers_words_are_understood() {
-        assert_eq!([truth(0), truth(1), truth(-1)], [0, 1, 1]);
+        assert_eq!([truth(0), truth(1), truth(-1), truth(!TRUE)], [0, 1, 1, 0]);
         assert_eq!([logical(0), logical(1), logical(7)], [FALSE, TRUE, TRUE]);
         // SAFETY: three elements.
         let truths = unsafe { Truths::of([-1, 0, 1].as_ptr(), 3) };

@@ -23,7 +23,8 @@ impl Text {
         Self::terminated(unsafe { without_blanks_behind(from, length) })
     }
 
-    /// Copies a character argument without the blanks at both ends, as keys and values of an info are (MPI-5.0 §10).
+    /// Copies a character argument without the blanks at both ends, as keys and values of an info are (MPI-5.0 §10),
+    /// and programs to start and their arguments (§11.8.2).
     ///
     /// # Safety
     /// The same as for `of`.
@@ -113,7 +114,7 @@ impl TextArray {
         let mut texts = Vec::new();
         while limit.is_none_or(|limit| texts.len() < limit) {
             // SAFETY: the caller's promise: no element before this one was blank.
-            let text = unsafe { Text::of(from.add(texts.len() * stride), length) };
+            let text = unsafe { Text::trimmed(from.add(texts.len() * stride), length) };
             if limit.is_none() && text.is_empty() {
                 break;
             }

@@ -91,14 +91,29 @@ class Body:
             count, datatype = DESCRIBED.get(p.name, (None, None))
             found = count in names and datatype in names and not names[count].array and not names[datatype].array
             if found and not ops and not self.f.name.startswith(("MPI_Psend", "MPI_Precv")):
-                kind = "described_part" if self.is_parts(p.name) else "described"
                 # The blocking procedures copy, so that a section may have any form.
-                if kind == "described_part" and not p.asynchronous:
+                part = self.is_parts(p.name)
+                if part and not p.asynchronous:
                     continue
                 self.replaced[count] = f"{p.name}.count"
                 self.replaced[datatype] = f"{p.name}.datatype"
-                self.before += [f"let Some({p.name}) = choice::{kind}({p.name}, *{count}, handle(*{datatype}))",
-                                f'    else {{ return choice::refuse("{self.f.name}") }};']
+                kind = "part" if part else "asynchronous" if p.asynchronous else "blocking"
+                back = "" if p.asynchronous else ", false" if p.direction == "in" else ", true"
+                self.only_at_root(p)
+                self.before += [f"let Some({p.name}) = choice::{kind}({p.name}, *{count}, handle(*{datatype}){back})",
+                                f"    else {{ return {self.refusal()} }};"]
+
+    def refusal(self):
+        comm = "handle(*comm)" if any(p.name == "comm" for p in self.f.params) else "handle(values::MPI_COMM_SELF)"
+        return f'choice::refuse("{self.f.name}", {comm})'
+
+    def only_at_root(self, p):
+        """Elsewhere than at the root the program may pass anything for a buffer that only the root uses."""
+        word = self.f.name.removeprefix("MPI_").removeprefix("I").lower()
+        at_root = {"gather": "recvbuf", "reduce": "recvbuf", "scatter": "sendbuf"}
+        of = next((buffer for name, buffer in at_root.items() if word.startswith(name)), None)
+        if of == p.name and any(q.name == "root" for q in self.f.params):
+            self.before.append(f"let {p.name} = choice::only_if({p.name}, move || count::is_root(handle(*comm), *root));")
 
     def is_parts(self, buffer):
         """A collective has a part of this buffer for each process."""
@@ -141,12 +156,14 @@ class Body:
     def choice(self, p, n):
         if f"{n}.count" in self.replaced.values():
             return "Buffer", f"{n}.address"
-        if self.f.name in ADDRESSES:
+        if self.f.name in ADDRESSES or (self.f.area == "io" and self.f.name.endswith("_end")):
             return "Buffer", f"{n}.address()"
         if p.asynchronous:
-            self.before.append(f"let Some({n}) = choice::solid({n}) else {{ return choice::refuse(\"{self.f.name}\") }};")
+            self.only_at_root(p)
+            self.before.append(f"let Some({n}) = choice::solid({n}) else {{ return {self.refusal()} }};")
             return "Buffer", n
         back = "true" if p.direction != "in" else "false"
+        self.only_at_root(p)
         self.before.append(f"let {n} = choice::Copied::of({n});")
         self.after.append(f"{n}.finish({back});")
         return "Buffer", f"{n}.address()"
@@ -177,8 +194,9 @@ class Body:
             self.before.append(f"let mut c_{n} = Truths::of({n}, {self.length(p)});")
             self.after.append(f"if code == 0 {{ c_{n}.store({n}); }}")
             return "*mut Logical", f"c_{n}.as_mut_ptr()"
-        self.before.append(f"let mut c_{n}: c_int = 0;")
-        self.after.append(f"if code == 0 {{ *{n} = logical(c_{n}); }}")
+        # It is stored where the function fails too: a test of a request that failed says that it has ended.
+        self.before.append(f"let mut c_{n}: c_int = truth(*{n});")
+        self.after.append(f"*{n} = logical(c_{n});")
         return "*mut Logical", f"&mut c_{n}"
 
     def handle(self, p, n):
@@ -187,10 +205,11 @@ class Body:
             return self.handles(p, n)
         if p.stars == 0:
             return "*const Fint", f"{take}(*{n})"
-        # An output argument is read too: what the program had there stays when the function fails.
+        # An output argument is read too, so that it stays as it is where the function fails early. It is stored where
+        # the function fails later: a request that failed has ended.
         self.before.append(f"let mut c_{n} = {take}(*{n});")
         if p.direction != "in":
-            self.after.append(f"if code == 0 {{ *{n} = {give}(c_{n}); }}")
+            self.after.append(f"*{n} = {give}(c_{n});")
             return "*mut Fint", f"&mut c_{n}"
         return "*const Fint", f"&mut c_{n}"
 
@@ -218,10 +237,13 @@ class Body:
         if p.kind == "WEIGHT":
             return f"{pointer} {base}", f"c_weights({n}.cast_mut())" if p.const else f"c_weights({n})"
         if p.kind == "INDEX" and p.direction == "out" and self.f.area == "p2p":
+            # Where a request failed, the index says which one.
             if p.length:
-                self.after.append(f"if code == 0 {{ from_one({n}, *outcount); }}")
+                self.before.append("*outcount = 0;")
+                self.after.append(f"from_one({n}, *outcount);")
             else:
-                self.after.append(f"if code == 0 {{ from_one({n}, 1); }}")
+                self.before.append(f"*{n} = values::MPI_UNDEFINED;")
+                self.after.append(f"from_one({n}, 1);")
         if p.length and "3*" in p.length:
             return f"{pointer} {base}", f"{n}.cast()"
         return f"{pointer} {base}", n
@@ -268,7 +290,7 @@ def tables(todo):
 
 
 # The constants that the binding uses: numbers, and addresses that C tells from all others.
-NUMBERS = ["MPI_UNDEFINED", "MPI_CART", "MPI_GRAPH", "MPI_DIST_GRAPH", "MPI_BYTE", "MPI_COMM_SELF",
+NUMBERS = ["MPI_UNDEFINED", "MPI_ROOT", "MPI_CART", "MPI_GRAPH", "MPI_DIST_GRAPH", "MPI_BYTE", "MPI_COMM_SELF",
            "MPI_INFO_NULL", "MPI_ERR_BUFFER", "MPI_ERR_ARG", "MPI_WIN_BASE", "MPI_WIN_SIZE", "MPI_MAX_PROCESSOR_NAME",
            "MPI_MAX_ERROR_STRING", "MPI_MAX_OBJECT_NAME", "MPI_MAX_LIBRARY_VERSION_STRING", "MPI_MAX_INFO_KEY",
            "MPI_MAX_PORT_NAME", "MPI_MAX_DATAREP_STRING"]

@@ -9,7 +9,7 @@ compiler makes its module files from them at installation. Run it again after a 
 import re
 import textwrap
 from binding import NOT_KEYS, write
-from procedures import HANDLES, procedures, rows
+from procedures import HANDLES, Param, procedures, rows
 
 TITLE = {"std": "the standard ABI of MPI 5.0", "mpich": "the MPICH ABI"}
 TABLES = {"std": "abi_constants.tsv", "mpich": "mpich_constants.tsv"}
@@ -186,6 +186,16 @@ def sizeof(prefix):
     return out + ["  end interface"]
 
 
+def sync_reg(prefix, declare):
+    """MPI_F_sync_reg, which C has not got: it has no `ierror`."""
+    buffer = Param("buf", "BUFFER", "inout", "void", 1, False, None, True, False)
+    name = f"{prefix}MPI_F_sync_reg"
+    specific_name = name + "_f08ts" if declare is declare_f08 else name
+    lines = [("" if d.startswith("!") else "      ") + d for d in declare(buffer)]
+    return [f"  interface {name}", f"    subroutine {specific_name}(buf)", "      import", *lines,
+            f"    end subroutine {specific_name}", "  end interface"]
+
+
 def integer_kind(p):
     return {"MPI_Aint": "(kind=MPI_ADDRESS_KIND)", "MPI_Count": "(kind=MPI_COUNT_KIND)",
             "MPI_Offset": "(kind=MPI_OFFSET_KIND)"}.get(p.c_type, "")
@@ -249,7 +259,7 @@ def declare_f08(p):
     return [f"integer{integer_kind(p)}{intent}{asynchronous} :: {p.name}{shape(p)}"]
 
 
-FUNCTIONS = {"MPI_Wtime": "double precision", "MPI_Wtick": "double precision",
+FUNCTIONS = {"MPI_Wtime": "real(c_double)", "MPI_Wtick": "real(c_double)",
              "MPI_Aint_add": "integer(kind=MPI_ADDRESS_KIND)", "MPI_Aint_diff": "integer(kind=MPI_ADDRESS_KIND)"}
 
 
@@ -295,8 +305,8 @@ def mpi_values(abi):
 
 def mpi_module():
     todo = [complete(f) for f in procedures()]
-    out = [head("The module mpi") + "module mpi", "  use, intrinsic :: iso_c_binding, only: c_ptr",
-           "  use hawser_mpi_types", "  implicit none", "  private :: c_ptr", "", "  include 'mpi_values.inc'", ""]
+    out = [head("The module mpi") + "module mpi", "  use, intrinsic :: iso_c_binding, only: c_double, c_ptr",
+           "  use hawser_mpi_types", "  implicit none", "  private :: c_double, c_ptr", "", "  include 'mpi_values.inc'", ""]
     out += [f"  logical, parameter :: {n} = .false." for n in ("MPI_SUBARRAYS_SUPPORTED", "MPI_ASYNC_PROTECTS_NONBLOCKING")]
     out += [f"  external :: {name}" for name in EXTERNALS]
     for prefix in ("", "P"):
@@ -314,6 +324,7 @@ def mpi_module():
                 out += [f"  interface {prefix}{f.name}"] + body(f, prefix + f.name, declare_f90)
                 out += body(f, f"{prefix}{f.name}_cptr", pointer, f' bind(C, name="{(prefix + f.name).lower()}_")')
                 out += ["  end interface"]
+        out += sync_reg(prefix, declare_f90)
         out += sizeof(prefix) if not prefix else []
     return "\n".join(out + ["end module mpi"]) + "\n"
 
@@ -466,8 +477,8 @@ def f08_values(abi):
 
 def f08_module():
     todo = {f.name: complete(f) for f in procedures() if "f08" in f.where or f.name in MPI_1}
-    out = [head("The module mpi_f08") + "module mpi_f08", "  use, intrinsic :: iso_c_binding, only: c_ptr",
-           "  use hawser_mpi_types", "  implicit none", "  private :: c_ptr", "", "  include 'mpi_f08_values.inc'", ""]
+    out = [head("The module mpi_f08") + "module mpi_f08", "  use, intrinsic :: iso_c_binding, only: c_double, c_ptr",
+           "  use hawser_mpi_types", "  implicit none", "  private :: c_double, c_ptr", "", "  include 'mpi_f08_values.inc'", ""]
     out += [f"  logical, parameter :: {n} = .true." for n in ("MPI_SUBARRAYS_SUPPORTED", "MPI_ASYNC_PROTECTS_NONBLOCKING")]
     out += ['  type(MPI_Status), bind(C, name="MPIR_F08_MPI_STATUS_IGNORE_OBJ") :: MPI_STATUS_IGNORE',
             '  type(MPI_Status), bind(C, name="MPIR_F08_MPI_STATUSES_IGNORE_OBJ") :: MPI_STATUSES_IGNORE(1)', "", abstract()]
@@ -491,6 +502,7 @@ def f08_module():
             if large and large.name not in ("MPI_Op_create_c", "MPI_Register_datarep_c") and signature(large) != signature(f):
                 out += specific(prefix, large)
             out += ["  end interface"]
+        out += sync_reg(prefix, declare_f08)
     out += sizeof("")
     return "\n".join(out + ["end module mpi_f08"]) + "\n"
 

@@ -97,11 +97,14 @@ def parse_params(row):
         c_params = [p for p in split_params(row["c_params"])]
     assert len(kinds) == len(c_params), row["name"]
     marks = parse_marks(row[MARKS])
+    # Buffers of a procedure that returns a request are used after it, whether the standard's data says so or not.
+    later = any(kind == "REQUEST" and direction == "out" for _, kind, direction in kinds)
     out = []
     for (name, kind, direction), (c_type, _, suffix) in zip(kinds, c_params):
         length, asynchronous, tilde = marks.get(name, (None, False, False))
         if length == "" or (length is None and suffix):
             length = "*"
+        asynchronous = asynchronous or (later and kind == "BUFFER")
         words = c_type.removeprefix("const ")
         stars = words.count("*") + suffix.count("[")
         out.append(Param(name, kind, direction, words.replace("*", "").strip(), stars, c_type.startswith("const "),

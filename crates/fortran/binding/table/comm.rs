@@ -12,7 +12,7 @@ plain! { "cart_create" (comm_old: *const Fint, ndims: *const c_int, dims: *const
     let periods = Truths::of(periods, entries(*ndims));
     let mut c_comm_cart = handle(*comm_cart);
     let code = c::MPI_Cart_create(handle(*comm_old), *ndims, dims, periods.as_ptr(), truth(*reorder), &mut c_comm_cart);
-    if code == 0 { *comm_cart = number(c_comm_cart); }
+    *comm_cart = number(c_comm_cart);
     code
 } }
 plain! { "cart_get" (comm: *const Fint, maxdims: *const c_int, dims: *mut c_int, periods: *mut Logical, coords: *mut
@@ -43,7 +43,7 @@ plain! { "comm_compare" (comm1: *const Fint, comm2: *const Fint, result: *mut c_
 plain! { "comm_create" (comm: *const Fint, group: *const Fint, newcomm: *mut Fint) [] {
     let mut c_newcomm = handle(*newcomm);
     let code = c::MPI_Comm_create(handle(*comm), handle(*group), &mut c_newcomm);
-    if code == 0 { *newcomm = number(c_newcomm); }
+    *newcomm = number(c_newcomm);
     code
 } }
 plain! { "comm_create_from_group" (group: *const Fint, stringtag: *mut c_char, info: *const Fint, errhandler: *const
@@ -52,31 +52,31 @@ plain! { "comm_create_from_group" (group: *const Fint, stringtag: *mut c_char, i
     let mut c_newcomm = handle(*newcomm);
     let code = c::MPI_Comm_create_from_group(handle(*group), stringtag.as_ptr(), handle(*info), handle(*errhandler),
         &mut c_newcomm);
-    if code == 0 { *newcomm = number(c_newcomm); }
+    *newcomm = number(c_newcomm);
     code
 } }
 plain! { "comm_create_group" (comm: *const Fint, group: *const Fint, tag: *const c_int, newcomm: *mut Fint) [] {
     let mut c_newcomm = handle(*newcomm);
     let code = c::MPI_Comm_create_group(handle(*comm), handle(*group), *tag, &mut c_newcomm);
-    if code == 0 { *newcomm = number(c_newcomm); }
+    *newcomm = number(c_newcomm);
     code
 } }
 plain! { "comm_dup" (comm: *const Fint, newcomm: *mut Fint) [] {
     let mut c_newcomm = handle(*newcomm);
     let code = c::MPI_Comm_dup(handle(*comm), &mut c_newcomm);
-    if code == 0 { *newcomm = number(c_newcomm); }
+    *newcomm = number(c_newcomm);
     code
 } }
 plain! { "comm_dup_with_info" (comm: *const Fint, info: *const Fint, newcomm: *mut Fint) [] {
     let mut c_newcomm = handle(*newcomm);
     let code = c::MPI_Comm_dup_with_info(handle(*comm), handle(*info), &mut c_newcomm);
-    if code == 0 { *newcomm = number(c_newcomm); }
+    *newcomm = number(c_newcomm);
     code
 } }
 plain! { "comm_free" (comm: *mut Fint) [] {
     let mut c_comm = handle(*comm);
     let code = c::MPI_Comm_free(&mut c_comm);
-    if code == 0 { *comm = number(c_comm); }
+    *comm = number(c_comm);
     code
 } }
 plain! { "comm_free_keyval" (comm_keyval: *mut c_int) [] {
@@ -85,7 +85,7 @@ plain! { "comm_free_keyval" (comm_keyval: *mut c_int) [] {
 plain! { "comm_get_info" (comm: *const Fint, info_used: *mut Fint) [] {
     let mut c_info_used = handle(*info_used);
     let code = c::MPI_Comm_get_info(handle(*comm), &mut c_info_used);
-    if code == 0 { *info_used = number(c_info_used); }
+    *info_used = number(c_info_used);
     code
 } }
 plain! { "comm_get_name" (comm: *const Fint, comm_name: *mut c_char, resultlen: *mut c_int) [comm_name_len] {
@@ -97,23 +97,23 @@ plain! { "comm_get_name" (comm: *const Fint, comm_name: *mut c_char, resultlen: 
 plain! { "comm_group" (comm: *const Fint, group: *mut Fint) [] {
     let mut c_group = handle(*group);
     let code = c::MPI_Comm_group(handle(*comm), &mut c_group);
-    if code == 0 { *group = number(c_group); }
+    *group = number(c_group);
     code
 } }
 plain! { "comm_idup" (comm: *const Fint, newcomm: *mut Fint, request: *mut Fint) [] {
     let mut c_newcomm = handle(*newcomm);
     let mut c_request = handle(*request);
     let code = c::MPI_Comm_idup(handle(*comm), &mut c_newcomm, &mut c_request);
-    if code == 0 { *newcomm = number(c_newcomm); }
-    if code == 0 { *request = number(c_request); }
+    *newcomm = number(c_newcomm);
+    *request = number(c_request);
     code
 } }
 plain! { "comm_idup_with_info" (comm: *const Fint, info: *const Fint, newcomm: *mut Fint, request: *mut Fint) [] {
     let mut c_newcomm = handle(*newcomm);
     let mut c_request = handle(*request);
     let code = c::MPI_Comm_idup_with_info(handle(*comm), handle(*info), &mut c_newcomm, &mut c_request);
-    if code == 0 { *newcomm = number(c_newcomm); }
-    if code == 0 { *request = number(c_request); }
+    *newcomm = number(c_newcomm);
+    *request = number(c_request);
     code
 } }
 plain! { "comm_rank" (comm: *const Fint, rank: *mut c_int) [] {
@@ -122,7 +122,7 @@ plain! { "comm_rank" (comm: *const Fint, rank: *mut c_int) [] {
 plain! { "comm_remote_group" (comm: *const Fint, group: *mut Fint) [] {
     let mut c_group = handle(*group);
     let code = c::MPI_Comm_remote_group(handle(*comm), &mut c_group);
-    if code == 0 { *group = number(c_group); }
+    *group = number(c_group);
     code
 } }
 plain! { "comm_remote_size" (comm: *const Fint, size: *mut c_int) [] {
@@ -141,20 +141,20 @@ plain! { "comm_size" (comm: *const Fint, size: *mut c_int) [] {
 plain! { "comm_split" (comm: *const Fint, color: *const c_int, key: *const c_int, newcomm: *mut Fint) [] {
     let mut c_newcomm = handle(*newcomm);
     let code = c::MPI_Comm_split(handle(*comm), *color, *key, &mut c_newcomm);
-    if code == 0 { *newcomm = number(c_newcomm); }
+    *newcomm = number(c_newcomm);
     code
 } }
 plain! { "comm_split_type" (comm: *const Fint, split_type: *const c_int, key: *const c_int, info: *const Fint, newcomm:
     *mut Fint) [] {
     let mut c_newcomm = handle(*newcomm);
     let code = c::MPI_Comm_split_type(handle(*comm), *split_type, *key, handle(*info), &mut c_newcomm);
-    if code == 0 { *newcomm = number(c_newcomm); }
+    *newcomm = number(c_newcomm);
     code
 } }
 plain! { "comm_test_inter" (comm: *const Fint, flag: *mut Logical) [] {
-    let mut c_flag: c_int = 0;
+    let mut c_flag: c_int = truth(*flag);
     let code = c::MPI_Comm_test_inter(handle(*comm), &mut c_flag);
-    if code == 0 { *flag = logical(c_flag); }
+    *flag = logical(c_flag);
     code
 } }
 plain! { "dims_create" (nnodes: *const c_int, ndims: *const c_int, dims: *mut c_int) [] {
@@ -166,7 +166,7 @@ plain! { "dist_graph_create" (comm_old: *const Fint, n: *const c_int, sources: *
     let mut c_comm_dist_graph = handle(*comm_dist_graph);
     let code = c::MPI_Dist_graph_create(handle(*comm_old), *n, sources, degrees, destinations,
         c_weights(weights.cast_mut()), handle(*info), truth(*reorder), &mut c_comm_dist_graph);
-    if code == 0 { *comm_dist_graph = number(c_comm_dist_graph); }
+    *comm_dist_graph = number(c_comm_dist_graph);
     code
 } }
 plain! { "dist_graph_create_adjacent" (comm_old: *const Fint, indegree: *const c_int, sources: *const c_int,
@@ -176,7 +176,7 @@ plain! { "dist_graph_create_adjacent" (comm_old: *const Fint, indegree: *const c
     let code = c::MPI_Dist_graph_create_adjacent(handle(*comm_old), *indegree, sources,
         c_weights(sourceweights.cast_mut()), *outdegree, destinations, c_weights(destweights.cast_mut()), handle(*info),
         truth(*reorder), &mut c_comm_dist_graph);
-    if code == 0 { *comm_dist_graph = number(c_comm_dist_graph); }
+    *comm_dist_graph = number(c_comm_dist_graph);
     code
 } }
 plain! { "dist_graph_neighbors" (comm: *const Fint, maxindegree: *const c_int, sources: *mut c_int, sourceweights: *mut
@@ -186,16 +186,16 @@ plain! { "dist_graph_neighbors" (comm: *const Fint, maxindegree: *const c_int, s
 } }
 plain! { "dist_graph_neighbors_count" (comm: *const Fint, indegree: *mut c_int, outdegree: *mut c_int, weighted: *mut
     Logical) [] {
-    let mut c_weighted: c_int = 0;
+    let mut c_weighted: c_int = truth(*weighted);
     let code = c::MPI_Dist_graph_neighbors_count(handle(*comm), indegree, outdegree, &mut c_weighted);
-    if code == 0 { *weighted = logical(c_weighted); }
+    *weighted = logical(c_weighted);
     code
 } }
 plain! { "graph_create" (comm_old: *const Fint, nnodes: *const c_int, index: *const c_int, edges: *const c_int, reorder:
     *const Logical, comm_graph: *mut Fint) [] {
     let mut c_comm_graph = handle(*comm_graph);
     let code = c::MPI_Graph_create(handle(*comm_old), *nnodes, index, edges, truth(*reorder), &mut c_comm_graph);
-    if code == 0 { *comm_graph = number(c_comm_graph); }
+    *comm_graph = number(c_comm_graph);
     code
 } }
 plain! { "graph_get" (comm: *const Fint, maxindex: *const c_int, maxedges: *const c_int, index: *mut c_int, edges: *mut
@@ -221,43 +221,43 @@ plain! { "group_compare" (group1: *const Fint, group2: *const Fint, result: *mut
 plain! { "group_difference" (group1: *const Fint, group2: *const Fint, newgroup: *mut Fint) [] {
     let mut c_newgroup = handle(*newgroup);
     let code = c::MPI_Group_difference(handle(*group1), handle(*group2), &mut c_newgroup);
-    if code == 0 { *newgroup = number(c_newgroup); }
+    *newgroup = number(c_newgroup);
     code
 } }
 plain! { "group_excl" (group: *const Fint, n: *const c_int, ranks: *const c_int, newgroup: *mut Fint) [] {
     let mut c_newgroup = handle(*newgroup);
     let code = c::MPI_Group_excl(handle(*group), *n, ranks, &mut c_newgroup);
-    if code == 0 { *newgroup = number(c_newgroup); }
+    *newgroup = number(c_newgroup);
     code
 } }
 plain! { "group_free" (group: *mut Fint) [] {
     let mut c_group = handle(*group);
     let code = c::MPI_Group_free(&mut c_group);
-    if code == 0 { *group = number(c_group); }
+    *group = number(c_group);
     code
 } }
 plain! { "group_incl" (group: *const Fint, n: *const c_int, ranks: *const c_int, newgroup: *mut Fint) [] {
     let mut c_newgroup = handle(*newgroup);
     let code = c::MPI_Group_incl(handle(*group), *n, ranks, &mut c_newgroup);
-    if code == 0 { *newgroup = number(c_newgroup); }
+    *newgroup = number(c_newgroup);
     code
 } }
 plain! { "group_intersection" (group1: *const Fint, group2: *const Fint, newgroup: *mut Fint) [] {
     let mut c_newgroup = handle(*newgroup);
     let code = c::MPI_Group_intersection(handle(*group1), handle(*group2), &mut c_newgroup);
-    if code == 0 { *newgroup = number(c_newgroup); }
+    *newgroup = number(c_newgroup);
     code
 } }
 plain! { "group_range_excl" (group: *const Fint, n: *const c_int, ranges: *mut c_int, newgroup: *mut Fint) [] {
     let mut c_newgroup = handle(*newgroup);
     let code = c::MPI_Group_range_excl(handle(*group), *n, ranges.cast(), &mut c_newgroup);
-    if code == 0 { *newgroup = number(c_newgroup); }
+    *newgroup = number(c_newgroup);
     code
 } }
 plain! { "group_range_incl" (group: *const Fint, n: *const c_int, ranges: *mut c_int, newgroup: *mut Fint) [] {
     let mut c_newgroup = handle(*newgroup);
     let code = c::MPI_Group_range_incl(handle(*group), *n, ranges.cast(), &mut c_newgroup);
-    if code == 0 { *newgroup = number(c_newgroup); }
+    *newgroup = number(c_newgroup);
     code
 } }
 plain! { "group_rank" (group: *const Fint, rank: *mut c_int) [] {
@@ -273,7 +273,7 @@ plain! { "group_translate_ranks" (group1: *const Fint, n: *const c_int, ranks1: 
 plain! { "group_union" (group1: *const Fint, group2: *const Fint, newgroup: *mut Fint) [] {
     let mut c_newgroup = handle(*newgroup);
     let code = c::MPI_Group_union(handle(*group1), handle(*group2), &mut c_newgroup);
-    if code == 0 { *newgroup = number(c_newgroup); }
+    *newgroup = number(c_newgroup);
     code
 } }
 plain! { "intercomm_create" (local_comm: *const Fint, local_leader: *const c_int, peer_comm: *const Fint, remote_leader:
@@ -281,7 +281,7 @@ plain! { "intercomm_create" (local_comm: *const Fint, local_leader: *const c_int
     let mut c_newintercomm = handle(*newintercomm);
     let code = c::MPI_Intercomm_create(handle(*local_comm), *local_leader, handle(*peer_comm), *remote_leader, *tag,
         &mut c_newintercomm);
-    if code == 0 { *newintercomm = number(c_newintercomm); }
+    *newintercomm = number(c_newintercomm);
     code
 } }
 plain! { "intercomm_create_from_groups" (local_group: *const Fint, local_leader: *const c_int, remote_group: *const
@@ -291,13 +291,13 @@ plain! { "intercomm_create_from_groups" (local_group: *const Fint, local_leader:
     let mut c_newintercomm = handle(*newintercomm);
     let code = c::MPI_Intercomm_create_from_groups(handle(*local_group), *local_leader, handle(*remote_group),
         *remote_leader, stringtag.as_ptr(), handle(*info), handle(*errhandler), &mut c_newintercomm);
-    if code == 0 { *newintercomm = number(c_newintercomm); }
+    *newintercomm = number(c_newintercomm);
     code
 } }
 plain! { "intercomm_merge" (intercomm: *const Fint, high: *const Logical, newintracomm: *mut Fint) [] {
     let mut c_newintracomm = handle(*newintracomm);
     let code = c::MPI_Intercomm_merge(handle(*intercomm), truth(*high), &mut c_newintracomm);
-    if code == 0 { *newintracomm = number(c_newintracomm); }
+    *newintracomm = number(c_newintracomm);
     code
 } }
 plain_f90! { "keyval_free" (keyval: *mut c_int) [] {

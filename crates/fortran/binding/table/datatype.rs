@@ -9,8 +9,8 @@ choice! { "get_address" (location: Buffer, address: *mut Aint) [] {
 } }
 choice! { "pack" (inbuf: Buffer, incount: *const c_int, datatype: *const Fint, outbuf: Buffer, outsize: *const c_int,
     position: *mut c_int, comm: *const Fint) [] {
-    let Some(inbuf) = choice::described(inbuf, *incount, handle(*datatype))
-        else { return choice::refuse("MPI_Pack") };
+    let Some(inbuf) = choice::blocking(inbuf, *incount, handle(*datatype), false)
+        else { return choice::refuse("MPI_Pack", handle(*comm)) };
     let outbuf = choice::Copied::of(outbuf);
     let code = c::MPI_Pack(inbuf.address, inbuf.count, inbuf.datatype, outbuf.address(), *outsize, position,
         handle(*comm));
@@ -19,8 +19,8 @@ choice! { "pack" (inbuf: Buffer, incount: *const c_int, datatype: *const Fint, o
 } }
 choice_large! { "pack_c" "pack" (inbuf: Buffer, incount: *const Count, datatype: *const Fint, outbuf: Buffer, outsize:
     *const Count, position: *mut Count, comm: *const Fint) [] {
-    let Some(inbuf) = choice::described(inbuf, *incount, handle(*datatype))
-        else { return choice::refuse("MPI_Pack_c") };
+    let Some(inbuf) = choice::blocking(inbuf, *incount, handle(*datatype), false)
+        else { return choice::refuse("MPI_Pack_c", handle(*comm)) };
     let outbuf = choice::Copied::of(outbuf);
     let code = c::MPI_Pack_c(inbuf.address, inbuf.count, inbuf.datatype, outbuf.address(), *outsize, position,
         handle(*comm));
@@ -47,19 +47,19 @@ plain_large! { "pack_size_c" "pack_size" (incount: *const Count, datatype: *cons
 plain! { "type_commit" (datatype: *mut Fint) [] {
     let mut c_datatype = handle(*datatype);
     let code = c::MPI_Type_commit(&mut c_datatype);
-    if code == 0 { *datatype = number(c_datatype); }
+    *datatype = number(c_datatype);
     code
 } }
 plain! { "type_contiguous" (count: *const c_int, oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_contiguous(*count, handle(*oldtype), &mut c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain_large! { "type_contiguous_c" "type_contiguous" (count: *const Count, oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_contiguous_c(*count, handle(*oldtype), &mut c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain! { "type_create_darray" (size: *const c_int, rank: *const c_int, ndims: *const c_int, array_of_gsizes: *const
@@ -68,7 +68,7 @@ plain! { "type_create_darray" (size: *const c_int, rank: *const c_int, ndims: *c
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_darray(*size, *rank, *ndims, array_of_gsizes, array_of_distribs, array_of_dargs,
         array_of_psizes, *order, handle(*oldtype), &mut c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain_large! { "type_create_darray_c" "type_create_darray" (size: *const c_int, rank: *const c_int, ndims: *const c_int,
@@ -77,25 +77,25 @@ plain_large! { "type_create_darray_c" "type_create_darray" (size: *const c_int, 
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_darray_c(*size, *rank, *ndims, array_of_gsizes, array_of_distribs, array_of_dargs,
         array_of_psizes, *order, handle(*oldtype), &mut c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain! { "type_create_f90_complex" (p: *const c_int, r: *const c_int, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_f90_complex(*p, *r, &mut c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain! { "type_create_f90_integer" (r: *const c_int, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_f90_integer(*r, &mut c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain! { "type_create_f90_real" (p: *const c_int, r: *const c_int, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_f90_real(*p, *r, &mut c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain! { "type_create_hindexed" (count: *const c_int, array_of_blocklengths: *const c_int, array_of_displacements:
@@ -103,7 +103,7 @@ plain! { "type_create_hindexed" (count: *const c_int, array_of_blocklengths: *co
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_hindexed(*count, array_of_blocklengths, array_of_displacements, handle(*oldtype), &mut
         c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain! { "type_create_hindexed_block" (count: *const c_int, blocklength: *const c_int, array_of_displacements: *const
@@ -111,7 +111,7 @@ plain! { "type_create_hindexed_block" (count: *const c_int, blocklength: *const 
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_hindexed_block(*count, *blocklength, array_of_displacements, handle(*oldtype), &mut
         c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain_large! { "type_create_hindexed_block_c" "type_create_hindexed_block" (count: *const Count, blocklength: *const
@@ -119,7 +119,7 @@ plain_large! { "type_create_hindexed_block_c" "type_create_hindexed_block" (coun
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_hindexed_block_c(*count, *blocklength, array_of_displacements, handle(*oldtype), &mut
         c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain_large! { "type_create_hindexed_c" "type_create_hindexed" (count: *const Count, array_of_blocklengths: *const
@@ -127,21 +127,21 @@ plain_large! { "type_create_hindexed_c" "type_create_hindexed" (count: *const Co
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_hindexed_c(*count, array_of_blocklengths, array_of_displacements, handle(*oldtype),
         &mut c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain! { "type_create_hvector" (count: *const c_int, blocklength: *const c_int, stride: *const Aint, oldtype: *const
     Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_hvector(*count, *blocklength, *stride, handle(*oldtype), &mut c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain_large! { "type_create_hvector_c" "type_create_hvector" (count: *const Count, blocklength: *const Count, stride:
     *const Count, oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_hvector_c(*count, *blocklength, *stride, handle(*oldtype), &mut c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain! { "type_create_indexed_block" (count: *const c_int, blocklength: *const c_int, array_of_displacements: *const
@@ -149,7 +149,7 @@ plain! { "type_create_indexed_block" (count: *const c_int, blocklength: *const c
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_indexed_block(*count, *blocklength, array_of_displacements, handle(*oldtype), &mut
         c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain_large! { "type_create_indexed_block_c" "type_create_indexed_block" (count: *const Count, blocklength: *const
@@ -157,20 +157,20 @@ plain_large! { "type_create_indexed_block_c" "type_create_indexed_block" (count:
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_indexed_block_c(*count, *blocklength, array_of_displacements, handle(*oldtype), &mut
         c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain! { "type_create_resized" (oldtype: *const Fint, lb: *const Aint, extent: *const Aint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_resized(handle(*oldtype), *lb, *extent, &mut c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain_large! { "type_create_resized_c" "type_create_resized" (oldtype: *const Fint, lb: *const Count, extent: *const
     Count, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_resized_c(handle(*oldtype), *lb, *extent, &mut c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain! { "type_create_struct" (count: *const c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const
@@ -179,7 +179,7 @@ plain! { "type_create_struct" (count: *const c_int, array_of_blocklengths: *cons
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_struct(*count, array_of_blocklengths, array_of_displacements, array_of_types.as_ptr(),
         &mut c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain_large! { "type_create_struct_c" "type_create_struct" (count: *const Count, array_of_blocklengths: *const Count,
@@ -188,7 +188,7 @@ plain_large! { "type_create_struct_c" "type_create_struct" (count: *const Count,
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_struct_c(*count, array_of_blocklengths, array_of_displacements,
         array_of_types.as_ptr(), &mut c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain! { "type_create_subarray" (ndims: *const c_int, array_of_sizes: *const c_int, array_of_subsizes: *const c_int,
@@ -196,7 +196,7 @@ plain! { "type_create_subarray" (ndims: *const c_int, array_of_sizes: *const c_i
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_subarray(*ndims, array_of_sizes, array_of_subsizes, array_of_starts, *order,
         handle(*oldtype), &mut c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain_large! { "type_create_subarray_c" "type_create_subarray" (ndims: *const c_int, array_of_sizes: *const Count,
@@ -205,19 +205,19 @@ plain_large! { "type_create_subarray_c" "type_create_subarray" (ndims: *const c_
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_create_subarray_c(*ndims, array_of_sizes, array_of_subsizes, array_of_starts, *order,
         handle(*oldtype), &mut c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain! { "type_dup" (oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_dup(handle(*oldtype), &mut c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain! { "type_free" (datatype: *mut Fint) [] {
     let mut c_datatype = handle(*datatype);
     let code = c::MPI_Type_free(&mut c_datatype);
-    if code == 0 { *datatype = number(c_datatype); }
+    *datatype = number(c_datatype);
     code
 } }
 plain! { "type_free_keyval" (type_keyval: *mut c_int) [] {
@@ -279,7 +279,7 @@ plain! { "type_get_true_extent_x" (datatype: *const Fint, true_lb: *mut Count, t
 plain! { "type_get_value_index" (value_type: *const Fint, index_type: *const Fint, pair_type: *mut Fint) [] {
     let mut c_pair_type = handle(*pair_type);
     let code = c::MPI_Type_get_value_index(handle(*value_type), handle(*index_type), &mut c_pair_type);
-    if code == 0 { *pair_type = number(c_pair_type); }
+    *pair_type = number(c_pair_type);
     code
 } }
 plain! { "type_indexed" (count: *const c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const c_int,
@@ -287,7 +287,7 @@ plain! { "type_indexed" (count: *const c_int, array_of_blocklengths: *const c_in
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_indexed(*count, array_of_blocklengths, array_of_displacements, handle(*oldtype), &mut
         c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain_large! { "type_indexed_c" "type_indexed" (count: *const Count, array_of_blocklengths: *const Count,
@@ -295,13 +295,13 @@ plain_large! { "type_indexed_c" "type_indexed" (count: *const Count, array_of_bl
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_indexed_c(*count, array_of_blocklengths, array_of_displacements, handle(*oldtype), &mut
         c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain! { "type_match_size" (typeclass: *const c_int, size: *const c_int, datatype: *mut Fint) [] {
     let mut c_datatype = handle(*datatype);
     let code = c::MPI_Type_match_size(*typeclass, *size, &mut c_datatype);
-    if code == 0 { *datatype = number(c_datatype); }
+    *datatype = number(c_datatype);
     code
 } }
 plain! { "type_set_name" (datatype: *const Fint, type_name: *mut c_char) [type_name_len] {
@@ -321,20 +321,20 @@ plain! { "type_vector" (count: *const c_int, blocklength: *const c_int, stride: 
     newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_vector(*count, *blocklength, *stride, handle(*oldtype), &mut c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 plain_large! { "type_vector_c" "type_vector" (count: *const Count, blocklength: *const Count, stride: *const Count,
     oldtype: *const Fint, newtype: *mut Fint) [] {
     let mut c_newtype = handle(*newtype);
     let code = c::MPI_Type_vector_c(*count, *blocklength, *stride, handle(*oldtype), &mut c_newtype);
-    if code == 0 { *newtype = number(c_newtype); }
+    *newtype = number(c_newtype);
     code
 } }
 choice! { "unpack" (inbuf: Buffer, insize: *const c_int, position: *mut c_int, outbuf: Buffer, outcount: *const c_int,
     datatype: *const Fint, comm: *const Fint) [] {
-    let Some(outbuf) = choice::described(outbuf, *outcount, handle(*datatype))
-        else { return choice::refuse("MPI_Unpack") };
+    let Some(outbuf) = choice::blocking(outbuf, *outcount, handle(*datatype), true)
+        else { return choice::refuse("MPI_Unpack", handle(*comm)) };
     let inbuf = choice::Copied::of(inbuf);
     let code = c::MPI_Unpack(inbuf.address(), *insize, position, outbuf.address, outbuf.count, outbuf.datatype,
         handle(*comm));
@@ -343,8 +343,8 @@ choice! { "unpack" (inbuf: Buffer, insize: *const c_int, position: *mut c_int, o
 } }
 choice_large! { "unpack_c" "unpack" (inbuf: Buffer, insize: *const Count, position: *mut Count, outbuf: Buffer,
     outcount: *const Count, datatype: *const Fint, comm: *const Fint) [] {
-    let Some(outbuf) = choice::described(outbuf, *outcount, handle(*datatype))
-        else { return choice::refuse("MPI_Unpack_c") };
+    let Some(outbuf) = choice::blocking(outbuf, *outcount, handle(*datatype), true)
+        else { return choice::refuse("MPI_Unpack_c", handle(*comm)) };
     let inbuf = choice::Copied::of(inbuf);
     let code = c::MPI_Unpack_c(inbuf.address(), *insize, position, outbuf.address, outbuf.count, outbuf.datatype,
         handle(*comm));

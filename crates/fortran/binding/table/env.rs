@@ -6,21 +6,21 @@ use crate::binding::prelude::*;
 
 plain! { "abi_get_fortran_booleans" (logical_size: *const c_int, logical_true: *mut c_void, logical_false: *mut c_void,
     is_set: *mut Logical) [] {
-    let mut c_is_set: c_int = 0;
+    let mut c_is_set: c_int = truth(*is_set);
     let code = c::MPI_Abi_get_fortran_booleans(*logical_size, logical_true, logical_false, &mut c_is_set);
-    if code == 0 { *is_set = logical(c_is_set); }
+    *is_set = logical(c_is_set);
     code
 } }
 plain! { "abi_get_fortran_info" (info: *mut Fint) [] {
     let mut c_info = handle(*info);
     let code = c::MPI_Abi_get_fortran_info(&mut c_info);
-    if code == 0 { *info = number(c_info); }
+    *info = number(c_info);
     code
 } }
 plain! { "abi_get_info" (info: *mut Fint) [] {
     let mut c_info = handle(*info);
     let code = c::MPI_Abi_get_info(&mut c_info);
-    if code == 0 { *info = number(c_info); }
+    *info = number(c_info);
     code
 } }
 plain! { "abi_get_version" (abi_major: *mut c_int, abi_minor: *mut c_int) [] {
@@ -58,7 +58,7 @@ plain! { "comm_accept" (port_name: *mut c_char, info: *const Fint, root: *const 
     let port_name = Text::of(port_name, port_name_len);
     let mut c_newcomm = handle(*newcomm);
     let code = c::MPI_Comm_accept(port_name.as_ptr(), handle(*info), *root, handle(*comm), &mut c_newcomm);
-    if code == 0 { *newcomm = number(c_newcomm); }
+    *newcomm = number(c_newcomm);
     code
 } }
 plain! { "comm_call_errhandler" (comm: *const Fint, errorcode: *const c_int) [] {
@@ -69,37 +69,37 @@ plain! { "comm_connect" (port_name: *mut c_char, info: *const Fint, root: *const
     let port_name = Text::of(port_name, port_name_len);
     let mut c_newcomm = handle(*newcomm);
     let code = c::MPI_Comm_connect(port_name.as_ptr(), handle(*info), *root, handle(*comm), &mut c_newcomm);
-    if code == 0 { *newcomm = number(c_newcomm); }
+    *newcomm = number(c_newcomm);
     code
 } }
 plain! { "comm_create_errhandler" (comm_errhandler_fn: Function, errhandler: *mut Fint) [] {
     let mut c_errhandler = handle(*errhandler);
     let code = c::MPI_Comm_create_errhandler(comm_errhandler_fn, &mut c_errhandler);
-    if code == 0 { *errhandler = number(c_errhandler); }
+    *errhandler = number(c_errhandler);
     code
 } }
 plain! { "comm_disconnect" (comm: *mut Fint) [] {
     let mut c_comm = handle(*comm);
     let code = c::MPI_Comm_disconnect(&mut c_comm);
-    if code == 0 { *comm = number(c_comm); }
+    *comm = number(c_comm);
     code
 } }
 plain! { "comm_get_errhandler" (comm: *const Fint, errhandler: *mut Fint) [] {
     let mut c_errhandler = handle(*errhandler);
     let code = c::MPI_Comm_get_errhandler(handle(*comm), &mut c_errhandler);
-    if code == 0 { *errhandler = number(c_errhandler); }
+    *errhandler = number(c_errhandler);
     code
 } }
 plain! { "comm_get_parent" (parent: *mut Fint) [] {
     let mut c_parent = handle(*parent);
     let code = c::MPI_Comm_get_parent(&mut c_parent);
-    if code == 0 { *parent = number(c_parent); }
+    *parent = number(c_parent);
     code
 } }
 plain! { "comm_join" (fd: *const c_int, intercomm: *mut Fint) [] {
     let mut c_intercomm = handle(*intercomm);
     let code = c::MPI_Comm_join(*fd, &mut c_intercomm);
-    if code == 0 { *intercomm = number(c_intercomm); }
+    *intercomm = number(c_intercomm);
     code
 } }
 plain! { "comm_set_errhandler" (comm: *const Fint, errhandler: *const Fint) [] {
@@ -108,7 +108,7 @@ plain! { "comm_set_errhandler" (comm: *const Fint, errhandler: *const Fint) [] {
 plain! { "errhandler_free" (errhandler: *mut Fint) [] {
     let mut c_errhandler = handle(*errhandler);
     let code = c::MPI_Errhandler_free(&mut c_errhandler);
-    if code == 0 { *errhandler = number(c_errhandler); }
+    *errhandler = number(c_errhandler);
     code
 } }
 plain! { "error_class" (errorcode: *const c_int, errorclass: *mut c_int) [] {
@@ -126,13 +126,13 @@ plain! { "file_call_errhandler" (fh: *const Fint, errorcode: *const c_int) [] {
 plain! { "file_create_errhandler" (file_errhandler_fn: Function, errhandler: *mut Fint) [] {
     let mut c_errhandler = handle(*errhandler);
     let code = c::MPI_File_create_errhandler(file_errhandler_fn, &mut c_errhandler);
-    if code == 0 { *errhandler = number(c_errhandler); }
+    *errhandler = number(c_errhandler);
     code
 } }
 plain! { "file_get_errhandler" (file: *const Fint, errhandler: *mut Fint) [] {
     let mut c_errhandler = handle(*errhandler);
     let code = c::MPI_File_get_errhandler(c_file(*file), &mut c_errhandler);
-    if code == 0 { *errhandler = number(c_errhandler); }
+    *errhandler = number(c_errhandler);
     code
 } }
 plain! { "file_set_errhandler" (file: *const Fint, errhandler: *const Fint) [] {
@@ -142,9 +142,9 @@ plain! { "finalize" () [] {
     c::MPI_Finalize()
 } }
 plain! { "finalized" (flag: *mut Logical) [] {
-    let mut c_flag: c_int = 0;
+    let mut c_flag: c_int = truth(*flag);
     let code = c::MPI_Finalized(&mut c_flag);
-    if code == 0 { *flag = logical(c_flag); }
+    *flag = logical(c_flag);
     code
 } }
 choice! { "free_mem" (base: Buffer) [] {
@@ -153,7 +153,7 @@ choice! { "free_mem" (base: Buffer) [] {
 plain! { "get_hw_resource_info" (hw_info: *mut Fint) [] {
     let mut c_hw_info = handle(*hw_info);
     let code = c::MPI_Get_hw_resource_info(&mut c_hw_info);
-    if code == 0 { *hw_info = number(c_hw_info); }
+    *hw_info = number(c_hw_info);
     code
 } }
 plain! { "get_library_version" (version: *mut c_char, resultlen: *mut c_int) [version_len] {
@@ -175,13 +175,13 @@ plain! { "group_from_session_pset" (session: *const Fint, pset_name: *mut c_char
     let pset_name = Text::of(pset_name, pset_name_len);
     let mut c_newgroup = handle(*newgroup);
     let code = c::MPI_Group_from_session_pset(handle(*session), pset_name.as_ptr(), &mut c_newgroup);
-    if code == 0 { *newgroup = number(c_newgroup); }
+    *newgroup = number(c_newgroup);
     code
 } }
 plain! { "info_create" (info: *mut Fint) [] {
     let mut c_info = handle(*info);
     let code = c::MPI_Info_create(&mut c_info);
-    if code == 0 { *info = number(c_info); }
+    *info = number(c_info);
     code
 } }
 plain! { "info_delete" (info: *const Fint, key: *mut c_char) [key_len] {
@@ -191,13 +191,13 @@ plain! { "info_delete" (info: *const Fint, key: *mut c_char) [key_len] {
 plain! { "info_dup" (info: *const Fint, newinfo: *mut Fint) [] {
     let mut c_newinfo = handle(*newinfo);
     let code = c::MPI_Info_dup(handle(*info), &mut c_newinfo);
-    if code == 0 { *newinfo = number(c_newinfo); }
+    *newinfo = number(c_newinfo);
     code
 } }
 plain! { "info_free" (info: *mut Fint) [] {
     let mut c_info = handle(*info);
     let code = c::MPI_Info_free(&mut c_info);
-    if code == 0 { *info = number(c_info); }
+    *info = number(c_info);
     code
 } }
 plain! { "info_get_nkeys" (info: *const Fint, nkeys: *mut c_int) [] {
@@ -211,9 +211,9 @@ plain! { "info_get_nthkey" (info: *const Fint, n: *const c_int, key: *mut c_char
 } }
 plain! { "info_get_valuelen" (info: *const Fint, key: *mut c_char, valuelen: *mut c_int, flag: *mut Logical) [key_len] {
     let key = Text::trimmed(key, key_len);
-    let mut c_flag: c_int = 0;
+    let mut c_flag: c_int = truth(*flag);
     let code = c::MPI_Info_get_valuelen(handle(*info), key.as_ptr(), valuelen, &mut c_flag);
-    if code == 0 { *flag = logical(c_flag); }
+    *flag = logical(c_flag);
     code
 } }
 plain! { "info_set" (info: *const Fint, key: *mut c_char, value: *mut c_char) [key_len, value_len] {
@@ -222,15 +222,15 @@ plain! { "info_set" (info: *const Fint, key: *mut c_char, value: *mut c_char) [k
     c::MPI_Info_set(handle(*info), key.as_ptr(), value.as_ptr())
 } }
 plain! { "initialized" (flag: *mut Logical) [] {
-    let mut c_flag: c_int = 0;
+    let mut c_flag: c_int = truth(*flag);
     let code = c::MPI_Initialized(&mut c_flag);
-    if code == 0 { *flag = logical(c_flag); }
+    *flag = logical(c_flag);
     code
 } }
 plain! { "is_thread_main" (flag: *mut Logical) [] {
-    let mut c_flag: c_int = 0;
+    let mut c_flag: c_int = truth(*flag);
     let code = c::MPI_Is_thread_main(&mut c_flag);
-    if code == 0 { *flag = logical(c_flag); }
+    *flag = logical(c_flag);
     code
 } }
 plain! { "lookup_name" (service_name: *mut c_char, info: *const Fint, port_name: *mut c_char) [service_name_len,
@@ -271,25 +271,25 @@ plain! { "session_call_errhandler" (session: *const Fint, errorcode: *const c_in
 plain! { "session_create_errhandler" (session_errhandler_fn: Function, errhandler: *mut Fint) [] {
     let mut c_errhandler = handle(*errhandler);
     let code = c::MPI_Session_create_errhandler(session_errhandler_fn, &mut c_errhandler);
-    if code == 0 { *errhandler = number(c_errhandler); }
+    *errhandler = number(c_errhandler);
     code
 } }
 plain! { "session_finalize" (session: *mut Fint) [] {
     let mut c_session = handle(*session);
     let code = c::MPI_Session_finalize(&mut c_session);
-    if code == 0 { *session = number(c_session); }
+    *session = number(c_session);
     code
 } }
 plain! { "session_get_errhandler" (session: *const Fint, errhandler: *mut Fint) [] {
     let mut c_errhandler = handle(*errhandler);
     let code = c::MPI_Session_get_errhandler(handle(*session), &mut c_errhandler);
-    if code == 0 { *errhandler = number(c_errhandler); }
+    *errhandler = number(c_errhandler);
     code
 } }
 plain! { "session_get_info" (session: *const Fint, info_used: *mut Fint) [] {
     let mut c_info_used = handle(*info_used);
     let code = c::MPI_Session_get_info(handle(*session), &mut c_info_used);
-    if code == 0 { *info_used = number(c_info_used); }
+    *info_used = number(c_info_used);
     code
 } }
 plain! { "session_get_num_psets" (session: *const Fint, info: *const Fint, npset_names: *mut c_int) [] {
@@ -299,7 +299,7 @@ plain! { "session_get_pset_info" (session: *const Fint, pset_name: *mut c_char, 
     let pset_name = Text::of(pset_name, pset_name_len);
     let mut c_info = handle(*info);
     let code = c::MPI_Session_get_pset_info(handle(*session), pset_name.as_ptr(), &mut c_info);
-    if code == 0 { *info = number(c_info); }
+    *info = number(c_info);
     code
 } }
 plain! { "session_set_errhandler" (session: *const Fint, errhandler: *const Fint) [] {
@@ -317,13 +317,13 @@ plain! { "win_call_errhandler" (win: *const Fint, errorcode: *const c_int) [] {
 plain! { "win_create_errhandler" (win_errhandler_fn: Function, errhandler: *mut Fint) [] {
     let mut c_errhandler = handle(*errhandler);
     let code = c::MPI_Win_create_errhandler(win_errhandler_fn, &mut c_errhandler);
-    if code == 0 { *errhandler = number(c_errhandler); }
+    *errhandler = number(c_errhandler);
     code
 } }
 plain! { "win_get_errhandler" (win: *const Fint, errhandler: *mut Fint) [] {
     let mut c_errhandler = handle(*errhandler);
     let code = c::MPI_Win_get_errhandler(handle(*win), &mut c_errhandler);
-    if code == 0 { *errhandler = number(c_errhandler); }
+    *errhandler = number(c_errhandler);
     code
 } }
 plain! { "win_set_errhandler" (win: *const Fint, errhandler: *const Fint) [] {

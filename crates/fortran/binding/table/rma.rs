@@ -7,48 +7,53 @@ use crate::binding::prelude::*;
 choice! { "accumulate" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank:
     *const c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, op: *const Fint,
     win: *const Fint) [] {
-    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
-        else { return choice::refuse("MPI_Accumulate") };
+    let Some(origin_addr) = choice::asynchronous(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Accumulate", handle(values::MPI_COMM_SELF)) };
     c::MPI_Accumulate(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
         *target_count, handle(*target_datatype), handle(*op), handle(*win))
 } }
 choice_large! { "accumulate_c" "accumulate" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const
     Fint, target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint,
     op: *const Fint, win: *const Fint) [] {
-    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
-        else { return choice::refuse("MPI_Accumulate_c") };
+    let Some(origin_addr) = choice::asynchronous(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Accumulate_c", handle(values::MPI_COMM_SELF)) };
     c::MPI_Accumulate_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
         *target_count, handle(*target_datatype), handle(*op), handle(*win))
 } }
 choice! { "compare_and_swap" (origin_addr: Buffer, compare_addr: Buffer, result_addr: Buffer, datatype: *const Fint,
     target_rank: *const c_int, target_disp: *const Aint, win: *const Fint) [] {
-    let Some(origin_addr) = choice::solid(origin_addr) else { return choice::refuse("MPI_Compare_and_swap") };
-    let Some(compare_addr) = choice::solid(compare_addr) else { return choice::refuse("MPI_Compare_and_swap") };
-    let Some(result_addr) = choice::solid(result_addr) else { return choice::refuse("MPI_Compare_and_swap") };
+    let Some(origin_addr) = choice::solid(origin_addr) else { return choice::refuse("MPI_Compare_and_swap",
+        handle(values::MPI_COMM_SELF)) };
+    let Some(compare_addr) = choice::solid(compare_addr) else { return choice::refuse("MPI_Compare_and_swap",
+        handle(values::MPI_COMM_SELF)) };
+    let Some(result_addr) = choice::solid(result_addr) else { return choice::refuse("MPI_Compare_and_swap",
+        handle(values::MPI_COMM_SELF)) };
     c::MPI_Compare_and_swap(origin_addr, compare_addr, result_addr, handle(*datatype), *target_rank, *target_disp,
         handle(*win))
 } }
 choice! { "fetch_and_op" (origin_addr: Buffer, result_addr: Buffer, datatype: *const Fint, target_rank: *const c_int,
     target_disp: *const Aint, op: *const Fint, win: *const Fint) [] {
-    let Some(origin_addr) = choice::solid(origin_addr) else { return choice::refuse("MPI_Fetch_and_op") };
-    let Some(result_addr) = choice::solid(result_addr) else { return choice::refuse("MPI_Fetch_and_op") };
+    let Some(origin_addr) = choice::solid(origin_addr) else { return choice::refuse("MPI_Fetch_and_op",
+        handle(values::MPI_COMM_SELF)) };
+    let Some(result_addr) = choice::solid(result_addr) else { return choice::refuse("MPI_Fetch_and_op",
+        handle(values::MPI_COMM_SELF)) };
     c::MPI_Fetch_and_op(origin_addr, result_addr, handle(*datatype), *target_rank, *target_disp, handle(*op),
         handle(*win))
 } }
 choice! { "get" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank: *const
     c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, win: *const Fint) [] {
-    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
-        else { return choice::refuse("MPI_Get") };
+    let Some(origin_addr) = choice::asynchronous(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Get", handle(values::MPI_COMM_SELF)) };
     c::MPI_Get(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp, *target_count,
         handle(*target_datatype), handle(*win))
 } }
 choice! { "get_accumulate" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, result_addr:
     Buffer, result_count: *const c_int, result_datatype: *const Fint, target_rank: *const c_int, target_disp: *const
     Aint, target_count: *const c_int, target_datatype: *const Fint, op: *const Fint, win: *const Fint) [] {
-    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
-        else { return choice::refuse("MPI_Get_accumulate") };
-    let Some(result_addr) = choice::described(result_addr, *result_count, handle(*result_datatype))
-        else { return choice::refuse("MPI_Get_accumulate") };
+    let Some(origin_addr) = choice::asynchronous(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Get_accumulate", handle(values::MPI_COMM_SELF)) };
+    let Some(result_addr) = choice::asynchronous(result_addr, *result_count, handle(*result_datatype))
+        else { return choice::refuse("MPI_Get_accumulate", handle(values::MPI_COMM_SELF)) };
     c::MPI_Get_accumulate(origin_addr.address, origin_addr.count, origin_addr.datatype, result_addr.address,
         result_addr.count, result_addr.datatype, *target_rank, *target_disp, *target_count, handle(*target_datatype),
         handle(*op), handle(*win))
@@ -57,10 +62,10 @@ choice_large! { "get_accumulate_c" "get_accumulate" (origin_addr: Buffer, origin
     *const Fint, result_addr: Buffer, result_count: *const Count, result_datatype: *const Fint, target_rank: *const
     c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, op: *const Fint, win:
     *const Fint) [] {
-    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
-        else { return choice::refuse("MPI_Get_accumulate_c") };
-    let Some(result_addr) = choice::described(result_addr, *result_count, handle(*result_datatype))
-        else { return choice::refuse("MPI_Get_accumulate_c") };
+    let Some(origin_addr) = choice::asynchronous(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Get_accumulate_c", handle(values::MPI_COMM_SELF)) };
+    let Some(result_addr) = choice::asynchronous(result_addr, *result_count, handle(*result_datatype))
+        else { return choice::refuse("MPI_Get_accumulate_c", handle(values::MPI_COMM_SELF)) };
     c::MPI_Get_accumulate_c(origin_addr.address, origin_addr.count, origin_addr.datatype, result_addr.address,
         result_addr.count, result_addr.datatype, *target_rank, *target_disp, *target_count, handle(*target_datatype),
         handle(*op), handle(*win))
@@ -68,148 +73,148 @@ choice_large! { "get_accumulate_c" "get_accumulate" (origin_addr: Buffer, origin
 choice_large! { "get_c" "get" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint,
     target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, win:
     *const Fint) [] {
-    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
-        else { return choice::refuse("MPI_Get_c") };
+    let Some(origin_addr) = choice::asynchronous(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Get_c", handle(values::MPI_COMM_SELF)) };
     c::MPI_Get_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
         *target_count, handle(*target_datatype), handle(*win))
 } }
 choice! { "put" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank: *const
     c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, win: *const Fint) [] {
-    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
-        else { return choice::refuse("MPI_Put") };
+    let Some(origin_addr) = choice::asynchronous(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Put", handle(values::MPI_COMM_SELF)) };
     c::MPI_Put(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp, *target_count,
         handle(*target_datatype), handle(*win))
 } }
 choice_large! { "put_c" "put" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint,
     target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, win:
     *const Fint) [] {
-    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
-        else { return choice::refuse("MPI_Put_c") };
+    let Some(origin_addr) = choice::asynchronous(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Put_c", handle(values::MPI_COMM_SELF)) };
     c::MPI_Put_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
         *target_count, handle(*target_datatype), handle(*win))
 } }
 choice! { "raccumulate" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank:
     *const c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, op: *const Fint,
     win: *const Fint, request: *mut Fint) [] {
-    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
-        else { return choice::refuse("MPI_Raccumulate") };
+    let Some(origin_addr) = choice::asynchronous(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Raccumulate", handle(values::MPI_COMM_SELF)) };
     let mut c_request = handle(*request);
     let code = c::MPI_Raccumulate(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank,
         *target_disp, *target_count, handle(*target_datatype), handle(*op), handle(*win), &mut c_request);
-    if code == 0 { *request = number(c_request); }
+    *request = number(c_request);
     code
 } }
 choice_large! { "raccumulate_c" "raccumulate" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const
     Fint, target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint,
     op: *const Fint, win: *const Fint, request: *mut Fint) [] {
-    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
-        else { return choice::refuse("MPI_Raccumulate_c") };
+    let Some(origin_addr) = choice::asynchronous(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Raccumulate_c", handle(values::MPI_COMM_SELF)) };
     let mut c_request = handle(*request);
     let code = c::MPI_Raccumulate_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank,
         *target_disp, *target_count, handle(*target_datatype), handle(*op), handle(*win), &mut c_request);
-    if code == 0 { *request = number(c_request); }
+    *request = number(c_request);
     code
 } }
 choice! { "rget" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank: *const
     c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, win: *const Fint,
     request: *mut Fint) [] {
-    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
-        else { return choice::refuse("MPI_Rget") };
+    let Some(origin_addr) = choice::asynchronous(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Rget", handle(values::MPI_COMM_SELF)) };
     let mut c_request = handle(*request);
     let code = c::MPI_Rget(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
         *target_count, handle(*target_datatype), handle(*win), &mut c_request);
-    if code == 0 { *request = number(c_request); }
+    *request = number(c_request);
     code
 } }
 choice! { "rget_accumulate" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, result_addr:
     Buffer, result_count: *const c_int, result_datatype: *const Fint, target_rank: *const c_int, target_disp: *const
     Aint, target_count: *const c_int, target_datatype: *const Fint, op: *const Fint, win: *const Fint, request: *mut
     Fint) [] {
-    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
-        else { return choice::refuse("MPI_Rget_accumulate") };
-    let Some(result_addr) = choice::described(result_addr, *result_count, handle(*result_datatype))
-        else { return choice::refuse("MPI_Rget_accumulate") };
+    let Some(origin_addr) = choice::asynchronous(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Rget_accumulate", handle(values::MPI_COMM_SELF)) };
+    let Some(result_addr) = choice::asynchronous(result_addr, *result_count, handle(*result_datatype))
+        else { return choice::refuse("MPI_Rget_accumulate", handle(values::MPI_COMM_SELF)) };
     let mut c_request = handle(*request);
     let code = c::MPI_Rget_accumulate(origin_addr.address, origin_addr.count, origin_addr.datatype, result_addr.address,
         result_addr.count, result_addr.datatype, *target_rank, *target_disp, *target_count, handle(*target_datatype),
         handle(*op), handle(*win), &mut c_request);
-    if code == 0 { *request = number(c_request); }
+    *request = number(c_request);
     code
 } }
 choice_large! { "rget_accumulate_c" "rget_accumulate" (origin_addr: Buffer, origin_count: *const Count, origin_datatype:
     *const Fint, result_addr: Buffer, result_count: *const Count, result_datatype: *const Fint, target_rank: *const
     c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, op: *const Fint, win:
     *const Fint, request: *mut Fint) [] {
-    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
-        else { return choice::refuse("MPI_Rget_accumulate_c") };
-    let Some(result_addr) = choice::described(result_addr, *result_count, handle(*result_datatype))
-        else { return choice::refuse("MPI_Rget_accumulate_c") };
+    let Some(origin_addr) = choice::asynchronous(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Rget_accumulate_c", handle(values::MPI_COMM_SELF)) };
+    let Some(result_addr) = choice::asynchronous(result_addr, *result_count, handle(*result_datatype))
+        else { return choice::refuse("MPI_Rget_accumulate_c", handle(values::MPI_COMM_SELF)) };
     let mut c_request = handle(*request);
     let code = c::MPI_Rget_accumulate_c(origin_addr.address, origin_addr.count, origin_addr.datatype,
         result_addr.address, result_addr.count, result_addr.datatype, *target_rank, *target_disp, *target_count,
         handle(*target_datatype), handle(*op), handle(*win), &mut c_request);
-    if code == 0 { *request = number(c_request); }
+    *request = number(c_request);
     code
 } }
 choice_large! { "rget_c" "rget" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint,
     target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, win:
     *const Fint, request: *mut Fint) [] {
-    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
-        else { return choice::refuse("MPI_Rget_c") };
+    let Some(origin_addr) = choice::asynchronous(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Rget_c", handle(values::MPI_COMM_SELF)) };
     let mut c_request = handle(*request);
     let code = c::MPI_Rget_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
         *target_count, handle(*target_datatype), handle(*win), &mut c_request);
-    if code == 0 { *request = number(c_request); }
+    *request = number(c_request);
     code
 } }
 choice! { "rput" (origin_addr: Buffer, origin_count: *const c_int, origin_datatype: *const Fint, target_rank: *const
     c_int, target_disp: *const Aint, target_count: *const c_int, target_datatype: *const Fint, win: *const Fint,
     request: *mut Fint) [] {
-    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
-        else { return choice::refuse("MPI_Rput") };
+    let Some(origin_addr) = choice::asynchronous(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Rput", handle(values::MPI_COMM_SELF)) };
     let mut c_request = handle(*request);
     let code = c::MPI_Rput(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
         *target_count, handle(*target_datatype), handle(*win), &mut c_request);
-    if code == 0 { *request = number(c_request); }
+    *request = number(c_request);
     code
 } }
 choice_large! { "rput_c" "rput" (origin_addr: Buffer, origin_count: *const Count, origin_datatype: *const Fint,
     target_rank: *const c_int, target_disp: *const Aint, target_count: *const Count, target_datatype: *const Fint, win:
     *const Fint, request: *mut Fint) [] {
-    let Some(origin_addr) = choice::described(origin_addr, *origin_count, handle(*origin_datatype))
-        else { return choice::refuse("MPI_Rput_c") };
+    let Some(origin_addr) = choice::asynchronous(origin_addr, *origin_count, handle(*origin_datatype))
+        else { return choice::refuse("MPI_Rput_c", handle(values::MPI_COMM_SELF)) };
     let mut c_request = handle(*request);
     let code = c::MPI_Rput_c(origin_addr.address, origin_addr.count, origin_addr.datatype, *target_rank, *target_disp,
         *target_count, handle(*target_datatype), handle(*win), &mut c_request);
-    if code == 0 { *request = number(c_request); }
+    *request = number(c_request);
     code
 } }
 plain! { "win_allocate" (size: *const Aint, disp_unit: *const c_int, info: *const Fint, comm: *const Fint, baseptr: *mut
     c_void, win: *mut Fint) [] {
     let mut c_win = handle(*win);
     let code = c::MPI_Win_allocate(*size, *disp_unit, handle(*info), handle(*comm), baseptr, &mut c_win);
-    if code == 0 { *win = number(c_win); }
+    *win = number(c_win);
     code
 } }
 plain_large! { "win_allocate_c" "win_allocate" (size: *const Aint, disp_unit: *const Aint, info: *const Fint, comm:
     *const Fint, baseptr: *mut c_void, win: *mut Fint) [] {
     let mut c_win = handle(*win);
     let code = c::MPI_Win_allocate_c(*size, *disp_unit, handle(*info), handle(*comm), baseptr, &mut c_win);
-    if code == 0 { *win = number(c_win); }
+    *win = number(c_win);
     code
 } }
 plain! { "win_allocate_shared" (size: *const Aint, disp_unit: *const c_int, info: *const Fint, comm: *const Fint,
     baseptr: *mut c_void, win: *mut Fint) [] {
     let mut c_win = handle(*win);
     let code = c::MPI_Win_allocate_shared(*size, *disp_unit, handle(*info), handle(*comm), baseptr, &mut c_win);
-    if code == 0 { *win = number(c_win); }
+    *win = number(c_win);
     code
 } }
 plain_large! { "win_allocate_shared_c" "win_allocate_shared" (size: *const Aint, disp_unit: *const Aint, info: *const
     Fint, comm: *const Fint, baseptr: *mut c_void, win: *mut Fint) [] {
     let mut c_win = handle(*win);
     let code = c::MPI_Win_allocate_shared_c(*size, *disp_unit, handle(*info), handle(*comm), baseptr, &mut c_win);
-    if code == 0 { *win = number(c_win); }
+    *win = number(c_win);
     code
 } }
 choice! { "win_attach" (win: *const Fint, base: Buffer, size: *const Aint) [] {
@@ -222,20 +227,20 @@ choice! { "win_create" (base: Buffer, size: *const Aint, disp_unit: *const c_int
     win: *mut Fint) [] {
     let mut c_win = handle(*win);
     let code = c::MPI_Win_create(base.address(), *size, *disp_unit, handle(*info), handle(*comm), &mut c_win);
-    if code == 0 { *win = number(c_win); }
+    *win = number(c_win);
     code
 } }
 choice_large! { "win_create_c" "win_create" (base: Buffer, size: *const Aint, disp_unit: *const Aint, info: *const Fint,
     comm: *const Fint, win: *mut Fint) [] {
     let mut c_win = handle(*win);
     let code = c::MPI_Win_create_c(base.address(), *size, *disp_unit, handle(*info), handle(*comm), &mut c_win);
-    if code == 0 { *win = number(c_win); }
+    *win = number(c_win);
     code
 } }
 plain! { "win_create_dynamic" (info: *const Fint, comm: *const Fint, win: *mut Fint) [] {
     let mut c_win = handle(*win);
     let code = c::MPI_Win_create_dynamic(handle(*info), handle(*comm), &mut c_win);
-    if code == 0 { *win = number(c_win); }
+    *win = number(c_win);
     code
 } }
 choice! { "win_detach" (win: *const Fint, base: Buffer) [] {
@@ -259,7 +264,7 @@ plain! { "win_flush_local_all" (win: *const Fint) [] {
 plain! { "win_free" (win: *mut Fint) [] {
     let mut c_win = handle(*win);
     let code = c::MPI_Win_free(&mut c_win);
-    if code == 0 { *win = number(c_win); }
+    *win = number(c_win);
     code
 } }
 plain! { "win_free_keyval" (win_keyval: *mut c_int) [] {
@@ -268,13 +273,13 @@ plain! { "win_free_keyval" (win_keyval: *mut c_int) [] {
 plain! { "win_get_group" (win: *const Fint, group: *mut Fint) [] {
     let mut c_group = handle(*group);
     let code = c::MPI_Win_get_group(handle(*win), &mut c_group);
-    if code == 0 { *group = number(c_group); }
+    *group = number(c_group);
     code
 } }
 plain! { "win_get_info" (win: *const Fint, info_used: *mut Fint) [] {
     let mut c_info_used = handle(*info_used);
     let code = c::MPI_Win_get_info(handle(*win), &mut c_info_used);
-    if code == 0 { *info_used = number(c_info_used); }
+    *info_used = number(c_info_used);
     code
 } }
 plain! { "win_get_name" (win: *const Fint, win_name: *mut c_char, resultlen: *mut c_int) [win_name_len] {
@@ -314,9 +319,9 @@ plain! { "win_sync" (win: *const Fint) [] {
     c::MPI_Win_sync(handle(*win))
 } }
 plain! { "win_test" (win: *const Fint, flag: *mut Logical) [] {
-    let mut c_flag: c_int = 0;
+    let mut c_flag: c_int = truth(*flag);
     let code = c::MPI_Win_test(handle(*win), &mut c_flag);
-    if code == 0 { *flag = logical(c_flag); }
+    *flag = logical(c_flag);
     code
 } }
 plain! { "win_unlock" (rank: *const c_int, win: *const Fint) [] {
