@@ -5,6 +5,7 @@
 //! `libmpi.so.12`.
 
 mod abi;
+#[macro_use]
 #[path = "../../fortran/binding/mod.rs"]
 mod binding;
 mod constants;

@@ -3,7 +3,7 @@
 //!
 //! Names are those that gfortran makes: `__MODULE_MOD_NAME`. Used by such programs alone; uses `binding`.
 
-use crate::binding::attributes::{dup, null_copy, null_delete};
+use crate::binding::handle_functions::hawser_sizeof_character_;
 use crate::binding::types::*;
 use std::ffi::{c_int, c_void};
 
@@ -11,91 +11,30 @@ use std::ffi::{c_int, c_void};
 macro_rules! comparisons {
     ($($handle:literal)*) => {
         $(
-            comparisons! { @one equal; concat!("__mpi_f08_types_MOD_mpi_", $handle, "_eq") }
-            comparisons! { @one equal; concat!("__mpi_f08_types_MOD_mpi_", $handle, "_f08_eq_f") }
-            comparisons! { @one equal; concat!("__mpi_f08_types_MOD_mpi_", $handle, "_f_eq_f08") }
-            comparisons! { @one equal; concat!("__mpi_constants_MOD_", $handle, "eq") }
-            comparisons! { @one unequal; concat!("__mpi_f08_types_MOD_mpi_", $handle, "_neq") }
-            comparisons! { @one unequal; concat!("__mpi_f08_types_MOD_mpi_", $handle, "_f08_neq_f") }
-            comparisons! { @one unequal; concat!("__mpi_f08_types_MOD_mpi_", $handle, "_f_neq_f08") }
-            comparisons! { @one unequal; concat!("__mpi_constants_MOD_", $handle, "neq") }
+            comparison! { equal concat!("__mpi_f08_types_MOD_mpi_", $handle, "_eq") }
+            comparison! { equal concat!("__mpi_f08_types_MOD_mpi_", $handle, "_f08_eq_f") }
+            comparison! { equal concat!("__mpi_f08_types_MOD_mpi_", $handle, "_f_eq_f08") }
+            comparison! { equal concat!("__mpi_constants_MOD_", $handle, "eq") }
+            comparison! { unequal concat!("__mpi_f08_types_MOD_mpi_", $handle, "_neq") }
+            comparison! { unequal concat!("__mpi_f08_types_MOD_mpi_", $handle, "_f08_neq_f") }
+            comparison! { unequal concat!("__mpi_f08_types_MOD_mpi_", $handle, "_f_neq_f08") }
+            comparison! { unequal concat!("__mpi_constants_MOD_", $handle, "neq") }
         )*
     };
-    (@one $of:ident; $symbol:expr) => {
-        const _: () = {
-            #[unsafe(export_name = $symbol)]
-            unsafe extern "C" fn exported(one: *const Fint, other: *const Fint) -> Logical {
-                // SAFETY: the compiler passes the addresses of handles.
-                unsafe { $of(*one, *other) }
-            }
-        };
-    };
-}
-
-fn equal(one: Fint, other: Fint) -> Logical {
-    logical((one == other).into())
-}
-
-fn unequal(one: Fint, other: Fint) -> Logical {
-    logical((one != other).into())
 }
 
 comparisons! { "comm" "datatype" "errhandler" "file" "group" "info" "message" "op" "request" "session" "win" }
 
-/// Exports the functions that a program passes for its own.
+/// Exports the functions that a program passes for a copy or delete function of attributes.
 macro_rules! predefined {
     ($($object:literal)*) => {
-        $(
-            const _: () = {
-                #[unsafe(export_name = concat!("__mpi_f08_callbacks_MOD_mpi_", $object, "_null_copy_fn"))]
-                unsafe extern "C" fn exported_null_copy(
-                    object: *mut Fint, keyval: *mut Fint, extra: *mut isize, from: *mut isize, to: *mut isize,
-                    flag: *mut Logical, ierror: *mut Fint,
-                ) {
-                    // SAFETY: the caller's promise.
-                    unsafe { null_copy(object, keyval, extra, from, to, flag, ierror) }
-                }
-                #[unsafe(export_name = concat!("__mpi_f08_callbacks_MOD_mpi_", $object, "_dup_fn"))]
-                unsafe extern "C" fn exported_dup(
-                    object: *mut Fint, keyval: *mut Fint, extra: *mut isize, from: *mut isize, to: *mut isize,
-                    flag: *mut Logical, ierror: *mut Fint,
-                ) {
-                    // SAFETY: the caller's promise.
-                    unsafe { dup(object, keyval, extra, from, to, flag, ierror) }
-                }
-                #[unsafe(export_name = concat!("__mpi_f08_callbacks_MOD_mpi_", $object, "_null_delete_fn"))]
-                unsafe extern "C" fn exported_null_delete(
-                    object: *mut Fint, keyval: *mut Fint, value: *mut isize, extra: *mut isize, ierror: *mut Fint,
-                ) {
-                    // SAFETY: the caller's promise.
-                    unsafe { null_delete(object, keyval, value, extra, ierror) }
-                }
-            };
-        )*
+        $(attribute_functions! { isize: concat!("__mpi_f08_callbacks_MOD_mpi_", $object, "_null_copy_fn"),
+            concat!("__mpi_f08_callbacks_MOD_mpi_", $object, "_dup_fn"),
+            concat!("__mpi_f08_callbacks_MOD_mpi_", $object, "_null_delete_fn") })*
     };
 }
 
 predefined! { "comm" "type" "win" }
-
-/// Exports MPI_SIZEOF for the types that have a size of their own.
-macro_rules! sizes {
-    ($($size:literal: $($symbol:literal)*;)*) => {
-        $($(
-            const _: () = {
-                #[unsafe(export_name = $symbol)]
-                unsafe extern "C" fn size_of(_of: *const c_void, size: *mut c_int, ierror: *mut Fint) {
-                    // SAFETY: the compiler passes the addresses of integers; `ierror` may be absent.
-                    unsafe {
-                        size.write($size);
-                        if !ierror.is_null() {
-                            ierror.write(0);
-                        }
-                    }
-                }
-            };
-        )*)*
-    };
-}
 
 sizes! {
     1: "__mpi_sizeofs_MOD_mpi_sizeof_i1" "__mpi_sizeofs_MOD_mpi_sizeof_i1v" "__mpi_sizeofs_MOD_mpi_sizeof_ch"
@@ -113,19 +52,14 @@ sizes! {
     32: "__mpi_f08_types_MOD_mpi_sizeof_xcomplex128";
 }
 
-/// MPI_SIZEOF of a character variable: its length.
+/// MPI_SIZEOF of a character variable.
 ///
 /// # Safety
 /// The compiler passes the addresses of integers.
 #[unsafe(export_name = "__mpi_f08_types_MOD_mpi_sizeof_character")]
-unsafe extern "C" fn size_of_character(_of: *const c_void, size: *mut c_int, ierror: *mut Fint, length: Length) {
-    // SAFETY: the caller's promise; `ierror` may be absent.
-    unsafe {
-        size.write(length as c_int);
-        if !ierror.is_null() {
-            ierror.write(0);
-        }
-    }
+unsafe extern "C" fn size_of_character(of: *const c_void, size: *mut c_int, ierror: *mut Fint, length: Length) {
+    // SAFETY: the caller's promise.
+    unsafe { hawser_sizeof_character_(of, size, ierror, length) }
 }
 
 /// Exports conversions of statuses, which are the same integers in both forms.

@@ -264,43 +264,21 @@ pub unsafe extern "C" fn null_delete<W: Width>(
     unsafe { ierror.write(0) };
 }
 
+/// Exports the functions of one kind of object under both manglings.
 macro_rules! predefined {
-    ($($width:ty: $copy:literal $dup:literal $delete:literal;)*) => {
-        $(predefined! { @each $width; $copy $dup $delete; "_" }
-        predefined! { @each $width; $copy $dup $delete; "__" })*
-    };
-    (@each $width:ty; $copy:literal $dup:literal $delete:literal; $end:literal) => {
-        const _: () = {
-            #[unsafe(export_name = concat!($copy, $end))]
-            unsafe extern "C" fn exported_null_copy(
-                object: *mut Fint, keyval: *mut Fint, extra: *mut $width, from: *mut $width, to: *mut $width,
-                flag: *mut Logical, ierror: *mut Fint,
-            ) {
-                // SAFETY: the caller's promise.
-                unsafe { null_copy(object, keyval, extra, from, to, flag, ierror) }
-            }
-            #[unsafe(export_name = concat!($dup, $end))]
-            unsafe extern "C" fn exported_dup(
-                object: *mut Fint, keyval: *mut Fint, extra: *mut $width, from: *mut $width, to: *mut $width,
-                flag: *mut Logical, ierror: *mut Fint,
-            ) {
-                // SAFETY: the caller's promise.
-                unsafe { dup(object, keyval, extra, from, to, flag, ierror) }
-            }
-            #[unsafe(export_name = concat!($delete, $end))]
-            unsafe extern "C" fn exported_null_delete(
-                object: *mut Fint, keyval: *mut Fint, value: *mut $width, extra: *mut $width, ierror: *mut Fint,
-            ) {
-                // SAFETY: the caller's promise.
-                unsafe { null_delete(object, keyval, value, extra, ierror) }
-            }
-        };
+    ($($width:ty: $stem:literal;)*) => {
+        $(
+            attribute_functions! { $width: concat!($stem, "_null_copy_fn_"), concat!($stem, "_dup_fn_"),
+                concat!($stem, "_null_delete_fn_") }
+            attribute_functions! { $width: concat!($stem, "_null_copy_fn__"), concat!($stem, "_dup_fn__"),
+                concat!($stem, "_null_delete_fn__") }
+        )*
     };
 }
 
 predefined! {
-    isize: "mpi_comm_null_copy_fn" "mpi_comm_dup_fn" "mpi_comm_null_delete_fn";
-    isize: "mpi_type_null_copy_fn" "mpi_type_dup_fn" "mpi_type_null_delete_fn";
-    isize: "mpi_win_null_copy_fn" "mpi_win_dup_fn" "mpi_win_null_delete_fn";
-    Fint: "mpi_null_copy_fn" "mpi_dup_fn" "mpi_null_delete_fn";
+    isize: "mpi_comm";
+    isize: "mpi_type";
+    isize: "mpi_win";
+    Fint: "mpi";
 }

@@ -94,21 +94,23 @@ function! { "mpi_aint_diff" "aint_diff" (one: *const Aint, other: *const Aint) -
 // Fortran.
 function! { "mpi_pcontrol" "pcontrol" (_level: *const c_int) {} }
 
-// It keeps the compiler from moving accesses to the buffer over the call (MPI-5.0 §19.1.17), and does nothing.
-#[unsafe(no_mangle)]
-extern "C" fn mpi_f_sync_reg_(_buffer: *mut c_void) {}
-#[unsafe(no_mangle)]
-extern "C" fn mpi_f_sync_reg__(_buffer: *mut c_void) {}
-#[unsafe(no_mangle)]
-extern "C" fn mpi_f_sync_reg_f08ts_(_buffer: *mut c_void) {}
-#[unsafe(no_mangle)]
-extern "C" fn pmpi_f_sync_reg_(_buffer: *mut c_void) {}
-#[unsafe(no_mangle)]
-extern "C" fn pmpi_f_sync_reg__(_buffer: *mut c_void) {}
-#[unsafe(no_mangle)]
-extern "C" fn pmpi_f_sync_reg_f08ts_(_buffer: *mut c_void) {}
-#[unsafe(no_mangle)]
-extern "C" fn pmpir_f_sync_reg_f08ts_(_buffer: *mut c_void) {}
+/// Exports MPI_F_sync_reg: it keeps the compiler from moving accesses to the buffer over the call (MPI-5.0 §19.1.17), and
+/// does nothing.
+macro_rules! sync_reg {
+    ($($symbol:literal)*) => {
+        $(
+            const _: () = {
+                #[unsafe(export_name = $symbol)]
+                extern "C" fn exported(_buffer: *mut c_void) {}
+            };
+        )*
+    };
+}
+
+sync_reg! {
+    "mpi_f_sync_reg_" "mpi_f_sync_reg__" "mpi_f_sync_reg_f08ts_"
+    "pmpi_f_sync_reg_" "pmpi_f_sync_reg__" "pmpi_f_sync_reg_f08ts_" "pmpir_f_sync_reg_f08ts_"
+}
 
 // Statuses are the same integers in every form.
 plain! { "status_f2f08" (from: *const Fint, to: *mut Fint) [] {

@@ -119,3 +119,78 @@ macro_rules! choice_large {
             pmpi Descriptor $($rest)* }
     };
 }
+
+/// Exports a comparison of two handles, which are integers in a derived type: `equal` or `unequal`.
+macro_rules! comparison {
+    ($of:ident $symbol:expr) => {
+        const _: () = {
+            #[unsafe(export_name = $symbol)]
+            unsafe extern "C" fn exported(one: *const Fint, other: *const Fint) -> Logical {
+                // SAFETY: the compiler passes the addresses of handles.
+                unsafe { crate::binding::handle_functions::$of(*one, *other) }
+            }
+        };
+    };
+}
+
+/// Exports MPI_SIZEOF for types of these sizes in bytes. The argument itself is not read: it may be a descriptor.
+macro_rules! sizes {
+    ($($size:literal: $($symbol:literal)*;)*) => {
+        $($(
+            const _: () = {
+                #[unsafe(export_name = $symbol)]
+                unsafe extern "C" fn exported(_of: *const c_void, size: *mut c_int, ierror: *mut Fint) {
+                    // SAFETY: the compiler passes the addresses of integers; `ierror` may be absent.
+                    unsafe { crate::binding::handle_functions::store_size($size, size, ierror) }
+                }
+            };
+        )*)*
+    };
+}
+
+/// Exports the functions of MPI that a program passes for a copy or delete function of attributes.
+macro_rules! attribute_functions {
+    ($width:ty: $copy:expr, $dup:expr, $delete:expr) => {
+        const _: () = {
+            use crate::binding::attributes;
+
+            #[unsafe(export_name = $copy)]
+            unsafe extern "C" fn exported_null_copy(
+                object: *mut Fint,
+                keyval: *mut Fint,
+                extra: *mut $width,
+                from: *mut $width,
+                to: *mut $width,
+                flag: *mut Logical,
+                ierror: *mut Fint,
+            ) {
+                // SAFETY: the caller's promise.
+                unsafe { attributes::null_copy(object, keyval, extra, from, to, flag, ierror) }
+            }
+            #[unsafe(export_name = $dup)]
+            unsafe extern "C" fn exported_dup(
+                object: *mut Fint,
+                keyval: *mut Fint,
+                extra: *mut $width,
+                from: *mut $width,
+                to: *mut $width,
+                flag: *mut Logical,
+                ierror: *mut Fint,
+            ) {
+                // SAFETY: the caller's promise.
+                unsafe { attributes::dup(object, keyval, extra, from, to, flag, ierror) }
+            }
+            #[unsafe(export_name = $delete)]
+            unsafe extern "C" fn exported_null_delete(
+                object: *mut Fint,
+                keyval: *mut Fint,
+                value: *mut $width,
+                extra: *mut $width,
+                ierror: *mut Fint,
+            ) {
+                // SAFETY: the caller's promise.
+                unsafe { attributes::null_delete(object, keyval, value, extra, ierror) }
+            }
+        };
+    };
+}

@@ -3,80 +3,47 @@
 
 use crate::binding::prelude::*;
 
-/// Exports the comparisons of one type of handle, which are integers in a derived type.
+pub fn equal(one: Fint, other: Fint) -> Logical {
+    logical((one == other).into())
+}
+
+pub fn unequal(one: Fint, other: Fint) -> Logical {
+    logical((one != other).into())
+}
+
 macro_rules! comparisons {
-    ($($equal:literal $unequal:literal;)*) => {
+    ($($handle:literal)*) => {
         $(
-            const _: () = {
-                #[unsafe(export_name = concat!("hawser_", $equal, "_"))]
-                unsafe extern "C" fn equal(one: *const Fint, other: *const Fint) -> Logical {
-                    // SAFETY: the compiler passes the addresses of handles.
-                    unsafe { logical((*one == *other).into()) }
-                }
-                #[unsafe(export_name = concat!("hawser_", $unequal, "_"))]
-                unsafe extern "C" fn unequal(one: *const Fint, other: *const Fint) -> Logical {
-                    // SAFETY: the compiler passes the addresses of handles.
-                    unsafe { logical((*one != *other).into()) }
-                }
-            };
+            comparison! { equal concat!("hawser_", $handle, "_eq_") }
+            comparison! { unequal concat!("hawser_", $handle, "_ne_") }
         )*
     };
 }
 
-comparisons! {
-    "comm_eq" "comm_ne";
-    "datatype_eq" "datatype_ne";
-    "errhandler_eq" "errhandler_ne";
-    "file_eq" "file_ne";
-    "group_eq" "group_ne";
-    "info_eq" "info_ne";
-    "message_eq" "message_ne";
-    "op_eq" "op_ne";
-    "request_eq" "request_ne";
-    "session_eq" "session_ne";
-    "win_eq" "win_ne";
-}
+comparisons! { "comm" "datatype" "errhandler" "file" "group" "info" "message" "op" "request" "session" "win" }
 
-/// Exports MPI_SIZEOF for types of a size. A procedure gets its argument as a descriptor, which it need not read.
-macro_rules! sizes {
-    ($($name:literal: $size:literal;)*) => {
-        $(
-            const _: () = {
-                #[unsafe(export_name = concat!("hawser_sizeof_", $name, "_"))]
-                unsafe extern "C" fn size_of(_of: *const c_void, size: *mut c_int, ierror: *mut Fint) {
-                    // SAFETY: the compiler passes the addresses of integers; `ierror` may be absent.
-                    unsafe {
-                        size.write($size);
-                        if !ierror.is_null() {
-                            ierror.write(0);
-                        }
-                    }
-                }
-            };
-        )*
-    };
+/// Stores the result of MPI_SIZEOF.
+///
+/// # Safety
+/// `size` may be written; `ierror` too, unless it is absent.
+pub unsafe fn store_size(bytes: c_int, size: *mut c_int, ierror: *mut Fint) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        size.write(bytes);
+        if !ierror.is_null() {
+            ierror.write(0);
+        }
+    }
 }
 
 sizes! {
-    "integer1": 1;
-    "integer2": 2;
-    "integer4": 4;
-    "integer8": 8;
-    "integer16": 16;
-    "logical1": 1;
-    "logical2": 2;
-    "logical4": 4;
-    "logical8": 8;
-    "real2": 2;
-    "real4": 4;
-    "real8": 8;
-    "real10": 16;
-    "real16": 16;
-    "complex2": 4;
-    "complex4": 8;
-    "complex8": 16;
-    "complex10": 32;
-    "complex16": 32;
+    1: "hawser_sizeof_integer1_" "hawser_sizeof_logical1_";
+    2: "hawser_sizeof_integer2_" "hawser_sizeof_logical2_" "hawser_sizeof_real2_";
+    4: "hawser_sizeof_integer4_" "hawser_sizeof_logical4_" "hawser_sizeof_real4_" "hawser_sizeof_complex2_";
+    8: "hawser_sizeof_integer8_" "hawser_sizeof_logical8_" "hawser_sizeof_real8_" "hawser_sizeof_complex4_";
+    // A real of kind 10 has 10 bytes that count, and takes 16.
+    16: "hawser_sizeof_integer16_" "hawser_sizeof_real10_" "hawser_sizeof_real16_" "hawser_sizeof_complex8_";
+    32: "hawser_sizeof_complex10_" "hawser_sizeof_complex16_";
 }
 
 /// MPI_SIZEOF of a character variable: its length.
@@ -84,12 +51,12 @@ sizes! {
 /// # Safety
 /// The compiler passes the addresses of integers.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hawser_sizeof_character_(_of: *const c_void, size: *mut c_int, ierror: *mut Fint, length: Length) {
-    // SAFETY: the caller's promise; `ierror` may be absent.
-    unsafe {
-        size.write(length as c_int);
-        if !ierror.is_null() {
-            ierror.write(0);
-        }
-    }
+pub unsafe extern "C" fn hawser_sizeof_character_(
+    _of: *const c_void,
+    size: *mut c_int,
+    ierror: *mut Fint,
+    length: Length,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { store_size(length as c_int, size, ierror) }
 }

@@ -16,7 +16,7 @@ pub(crate) mod choice;
 pub(crate) mod count;
 mod dynamic;
 mod environment;
-mod handle_functions;
+pub(crate) mod handle_functions;
 mod info;
 mod prelude;
 mod removed;
