@@ -94,8 +94,8 @@ function! { "mpi_aint_diff" "aint_diff" (one: *const Aint, other: *const Aint) -
 // Fortran.
 function! { "mpi_pcontrol" "pcontrol" (_level: *const c_int) {} }
 
-/// Exports MPI_F_sync_reg: it keeps the compiler from moving accesses to the buffer over the call (MPI-5.0 §19.1.17), and
-/// does nothing.
+/// Exports MPI_F_sync_reg. It does nothing: the call alone keeps the compiler from moving accesses to the buffer
+/// (MPI-5.0 §19.1.17).
 macro_rules! sync_reg {
     ($($symbol:literal)*) => {
         $(
