@@ -3,7 +3,7 @@
 //!
 //! Names are those that gfortran makes: `__MODULE_MOD_NAME`. Used by such programs alone; uses `binding`.
 
-use crate::binding::handle_functions::hawser_sizeof_character_;
+use crate::binding::handle_functions;
 use crate::binding::types::*;
 use std::ffi::{c_int, c_void};
 
@@ -57,9 +57,14 @@ sizes! {
 /// # Safety
 /// The compiler passes the addresses of integers.
 #[unsafe(export_name = "__mpi_f08_types_MOD_mpi_sizeof_character")]
-unsafe extern "C" fn size_of_character(of: *const c_void, size: *mut c_int, ierror: *mut Fint, length: Length) {
+unsafe extern "C" fn exported_size_of_character(
+    of: *const c_void,
+    size: *mut c_int,
+    ierror: *mut Fint,
+    length: Length,
+) {
     // SAFETY: the caller's promise.
-    unsafe { hawser_sizeof_character_(of, size, ierror, length) }
+    unsafe { handle_functions::size_of_character(of, size, ierror, length) }
 }
 
 /// Exports conversions of statuses, which are the same integers in both forms.

@@ -50,13 +50,8 @@ sizes! {
 ///
 /// # Safety
 /// The compiler passes the addresses of integers.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn hawser_sizeof_character_(
-    _of: *const c_void,
-    size: *mut c_int,
-    ierror: *mut Fint,
-    length: Length,
-) {
+#[unsafe(export_name = "hawser_sizeof_character_")]
+pub unsafe extern "C" fn size_of_character(_of: *const c_void, size: *mut c_int, ierror: *mut Fint, length: Length) {
     // SAFETY: the caller's promise.
     unsafe { store_size(length as c_int, size, ierror) }
 }
