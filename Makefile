@@ -97,7 +97,7 @@ test: setup tidy
 # Layout, warnings, and the tests that read sources and documents alone: layers, imports, names, comments, machines.
 tidy: lint
 	$(CARGO) test --quiet -p hawser-base -p hawser-imports --test documents --test floors \
-		--test comments --test cycles --test names --test machines
+		--test comments --test cycles --test drawing --test names --test machines
 
 unit: setup
 	$(CARGO) test --workspace --no-fail-fast
