@@ -285,13 +285,18 @@ def test_a_running_job_shows_its_counters(session, build):
     assert told.code == 0 and re.search(r"rank 2: .*messages sent by rendezvous 1\b", told.out), told
 
 
+def in_all(result):
+    """The counters of all ranks together, as --stats prints them."""
+    return next(line for line in result.err.splitlines() if line.startswith("  all ranks: "))
+
+
 def test_every_message_is_counted_with_its_method(run, build, abi):
     """By whichever way it went, the leanest one included."""
     lengths = re.search(r"lengths\[\] = \{(.*?)\}", (SOURCES / "p2p_sizes.c").read_text(), re.DOTALL)[1]
     lengths = eval(f"[{lengths}]", {"KI": 1 << 10, "MI": 1 << 20, "LARGEST": 9 << 20})
     result = run(2, build("p2p_sizes.c", abi), options=["--stats"])
     assert result.code == 0, result
-    total = next(line for line in result.err.splitlines() if line.startswith("  all ranks: "))
+    total = in_all(result)
 
     def counted(what):
         found = re.search(rf"\b{re.escape(what)} (\d+)", total)
@@ -313,7 +318,7 @@ def test_a_former_name_of_a_counter_is_found_and_reported_once(run, build, abi):
 def test_nobody_asks_for_a_receive_that_was_offered(run, build, abi):
     """The offer lies in the sender's ring, though nothing has made it look there."""
     result = run(2, build("p2p_offered.c", abi), options=["--stats"], env={"HAWSER_PROCESS_VM_FROM": "1g"})
-    total = result.err.splitlines()[-1]
+    total = in_all(result)
     assert result.code == 0 and "messages sent in reply to an RTR 50," in total, result
     assert "rendezvous" not in total, total
 
@@ -322,7 +327,7 @@ def test_nobody_asks_for_a_receive_that_was_offered(run, build, abi):
 def test_nobody_asks_for_want_of_room(run, build, abi, case):
     """With credit for all of them, messages that find their ring full wait for their turn and stay one packet each."""
     result = run(2, build("p2p_outstanding.c", abi), [case], options=["--stats"], env={"HAWSER_WINDOW": "16m"})
-    total = result.err.splitlines()[-1]
+    total = in_all(result)
     assert result.code == 0 and "messages that waited for the device" in total and "rendezvous" not in total, result
 
 

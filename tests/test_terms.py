@@ -102,6 +102,9 @@ def another_build(session, folder):
             (folder / library.name).symlink_to(library.readlink())
             continue
         bytes_ = shutil.copy(library, folder / library.name).read_bytes()
+        # The libraries for Fortran call these, and name no build of their own.
+        if library.name.startswith("libmpifort"):
+            continue
         changed, count = re.subn(rb"(\d\.\d+\.\d+) \(build [0-9a-f]{8}\)", rb"\1 (build 0badcafe)", bytes_)
         assert count == 1, f"{library} names its build {count} times"
         (folder / library.name).write_bytes(changed)
