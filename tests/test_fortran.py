@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not shutil.which("gfortran"),
 ABIS = {"mpifort": "mpich", "mpifort_abi": "std"}
 PROGRAMS = ["mpif_p2p.f", "mpif_coll.f", "mpif_env.f", "mpi_module.f90", "f08_types.f90", "f08_sections.f90",
             "f08_blocks.f90"]
-# What a C program adds to tests/fortran/languages.f90.
+# The C part of tests/fortran/languages.f90.
 LANGUAGES = r"""
 #include <mpi.h>
 #include <stddef.h>

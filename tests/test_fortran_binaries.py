@@ -29,7 +29,7 @@ ROUTINES = ["lu", "dblu", "dtlu", "gblu", "llt", "pbllt", "ptllt", "inv", "qr", 
 ABSENT = ["xcsvd", "xzsvd", "xsevc", "xdevc", "xcsyevr", "xzsyevr"]
 ALL = [f"PBLAS/{letter}pb{level}tst" for letter in "sdcz" for level in "123"]
 ALL += [name for letter in "sdcz" for routine in ROUTINES if (name := f"x{letter}{routine}") not in ABSENT]
-# What their input files ask for takes four ranks.
+# The input files of these ask for four ranks.
 FOUR = ("svd", "sep", "syevr")
 # The process grids with which the tester of the BLACS runs, as NPROW and NPCOL.
 GRIDS = {2: ("1 2", "2 1"), 4: ("2 4 1", "2 1 4")}

@@ -4,12 +4,9 @@
 //! `hawser_abi::foreign_fortran`.
 
 use crate::exports::*;
-use hawser_abi::foreign_fortran::{self, CopyProxy, DeleteProxy, Proxies};
+use hawser_abi::foreign_fortran::{self, CopyProxy, DeleteProxy, POINTER, Proxies};
 use hawser_fortran::attribute_value;
 use std::ffi::{c_int, c_void};
-
-/// The type of an attribute that is a pointer of C; the others are integers (mpir_attr_generic.h).
-const POINTER: c_int = 0;
 
 /// Returns C's number of a key: Fortran's numbers of MPI's own keys follow them, and are even.
 fn c_key(keyval: c_int) -> (c_int, bool) {
@@ -17,6 +14,10 @@ fn c_key(keyval: c_int) -> (c_int, bool) {
     let predefined = matches!(keyval as u32 & !0xff, 0x6440_0000 | 0x6600_0000);
     if predefined && keyval & 1 == 0 { (keyval - 1, true) } else { (keyval, predefined) }
 }
+
+/// The keys of MPI_WIN_BASE and MPI_WIN_SIZE.
+const WIN_BASE: c_int = 0x6600_0001;
+const WIN_SIZE: c_int = 0x6600_0003;
 
 macro_rules! typed_attributes {
     ($($object:ident $set:ident $c_set:ident $get:ident $c_get:ident;)*) => {
@@ -56,7 +57,11 @@ macro_rules! typed_attributes {
                     if code == 0 && kind != POINTER && flag.read() != 0 {
                         let value = value.cast::<*mut c_void>();
                         let found = value.read();
-                        let integer = if predefined { predefined_value(key, found) } else { attribute_value::of(found) };
+                        let integer = if predefined {
+                            attribute_value::of_predefined(key, WIN_BASE, WIN_SIZE, found)
+                        } else {
+                            attribute_value::of(found)
+                        };
                         value.write(std::ptr::with_exposed_provenance_mut(integer as usize));
                     }
                     code
@@ -64,23 +69,6 @@ macro_rules! typed_attributes {
             }
         )*
     };
-}
-
-/// Returns the integer of one of MPI's own attributes, which are addresses of integers but for MPI_WIN_BASE.
-///
-/// # Safety
-/// `found` is the value of `key`.
-unsafe fn predefined_value(key: c_int, found: *mut c_void) -> isize {
-    const WIN_BASE: c_int = 0x6600_0001;
-    const WIN_SIZE: c_int = 0x6600_0003;
-    // SAFETY: the caller's promise.
-    unsafe {
-        match key {
-            WIN_BASE => found.expose_provenance() as isize,
-            WIN_SIZE => found.cast::<isize>().read(),
-            _ => found.cast::<c_int>().read() as isize,
-        }
-    }
 }
 
 typed_attributes! {

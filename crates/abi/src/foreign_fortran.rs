@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
 /// The type of an attribute, as MPICH counts them (mpir_attr_generic.h): a pointer of C, or an integer of Fortran.
-const POINTER: c_int = 0;
+pub const POINTER: c_int = 0;
 const ADDRESS_SIZED: c_int = 1;
 
 /// Calls the program's copy function: function, object, key, extra state, type and value of the attribute; results are

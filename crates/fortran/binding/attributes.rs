@@ -124,13 +124,11 @@ fn key(keyval: Fint) -> c_int {
 /// # Safety
 /// `attribute` is the value of C's `key`.
 unsafe fn value(key: c_int, attribute: *mut c_void) -> isize {
-    match key {
-        values::MPI_WIN_BASE => attribute.expose_provenance() as isize,
-        // SAFETY: MPI's own attributes are the addresses of integers; this one is an address-sized one.
-        values::MPI_WIN_SIZE => unsafe { attribute.cast::<isize>().read() },
-        // SAFETY: the same.
-        _ if values::PREDEFINED_KEYS.contains(&key) => unsafe { attribute.cast::<c_int>().read() as isize },
-        _ => attribute_value::of(attribute),
+    if values::PREDEFINED_KEYS.contains(&key) {
+        // SAFETY: the caller's promise.
+        unsafe { attribute_value::of_predefined(key, values::MPI_WIN_BASE, values::MPI_WIN_SIZE, attribute) }
+    } else {
+        attribute_value::of(attribute)
     }
 }
 

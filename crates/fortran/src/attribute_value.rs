@@ -7,7 +7,7 @@
 //! Used by the entry points of attributes; uses nothing.
 
 use std::collections::HashSet;
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::sync::{LazyLock, Mutex, MutexGuard};
 
 /// The addresses of all cells.
@@ -33,6 +33,23 @@ pub fn find(attribute: *mut c_void) -> Option<isize> {
 /// Returns the integer that Fortran gets for an attribute: the value in a cell, or the pointer that C set.
 pub fn of(attribute: *mut c_void) -> isize {
     find(attribute).unwrap_or_else(|| attribute.expose_provenance() as isize)
+}
+
+/// Returns the integer of one of MPI's own attributes, which are addresses of integers in C. MPI_WIN_BASE is itself the
+/// value, and that of MPI_WIN_SIZE is address-sized; `win_base` and `win_size` are the ABI's keys of the two.
+///
+/// # Safety
+/// `attribute` is what C found for `key`.
+pub unsafe fn of_predefined(key: c_int, win_base: c_int, win_size: c_int, attribute: *mut c_void) -> isize {
+    if key == win_base {
+        attribute.expose_provenance() as isize
+    } else if key == win_size {
+        // SAFETY: the caller's promise.
+        unsafe { attribute.cast::<isize>().read() }
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { attribute.cast::<c_int>().read() as isize }
+    }
 }
 
 /// Frees the cell of an attribute that is deleted; a pointer of C is left alone.
