@@ -17,10 +17,12 @@ def counted(err, name):
 
 
 def bytes_of_rank(err, rank):
-    """The counters of bytes in the line of a rank, those of the network's rails left out, and the lines of its shares."""
+    """The counters of bytes in the line of a rank, those of rails and of lengths left out, and the lines of its shares."""
     line, shares = re.search(rf"^  rank {rank}: (.*)\n((?:    .*\n)*)", err, re.MULTILINE).groups()
     counted = (item.rsplit(" ", 1) for item in line.split(", "))
-    counters = {name: int(count) for name, count in counted if name.startswith("bytes ") and " on rail " not in name}
+    left_out = (" on rail ", " in messages ")
+    counters = {name: int(count) for name, count in counted
+                if name.startswith("bytes ") and not any(words in name for words in left_out)}
     return counters, re.findall(r"    of the (bytes .*)", shares)
 
 

@@ -217,7 +217,7 @@ fn start_systems(
     let ranks = ranks.max(2 * pairs) as usize;
     for named in libraries(options) {
         let name = named.name.clone();
-        let spec = MpiLibrary::find(named, scratch).and_then(|library| library.system_spec(ranks, testbed));
+        let spec = MpiLibrary::find(named).and_then(|library| library.system_spec(ranks, testbed, scratch));
         start(&name, spec.map_err(|unusable| unusable.to_string()));
     }
     systems

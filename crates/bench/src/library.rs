@@ -1,7 +1,8 @@
-//! A message-passing library under measurement: its location, its ABI, and how its launcher starts the worker on it.
+//! A message-passing library under measurement: its location, its ABI, and how its launcher starts a program on it.
 //!
 //! One worker, compiled once for each ABI, serves all libraries that have this ABI. Open MPI has an ABI of its own:
-//! for it the worker is compiled on the spot, by its mpicc. Used by `command` and `tune`; uses `measured_system`.
+//! for it the worker is compiled on the spot, by its mpicc. Used by `command`, `tune` and `npb`; uses
+//! `measured_system`.
 
 use crate::measured_system::SystemSpec;
 use crate::record::CurveLevel;
@@ -92,52 +93,80 @@ impl fmt::Display for LibraryError {
     }
 }
 
+/// The binary interface of a library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LibraryAbi {
+    /// MPICH's, `libmpi.so.12`.
+    Mpich,
+    /// The MPI standard's, `libmpi_abi.so.1`.
+    Standard,
+    /// Open MPI's, `libmpi.so.40`, for which programs are compiled by its own wrappers.
+    OpenMpi,
+}
+
+/// Decides which cores the ranks of a job may use.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum RankBinding {
+    /// The program pins its ranks itself, alike for every library; the launcher is told to leave them alone.
+    ByProgram,
+    /// The launcher binds them, or does not, as it does for its users.
+    ByLauncher,
+}
+
 /// A library that can be started.
 #[derive(Debug)]
 pub struct MpiLibrary {
     spec: LibrarySpec,
     family: LauncherFamily,
-    program: PathBuf,
+    abi: LibraryAbi,
 }
 
 impl MpiLibrary {
-    /// Finds the library at the prefix. The worker for it is compiled in `scratch` if it is Open MPI, or if the
-    /// installation of this program has none for its ABI.
-    pub fn find(spec: LibrarySpec, scratch: &Path) -> Result<MpiLibrary, LibraryError> {
+    /// Finds the library at the prefix.
+    pub fn find(spec: LibrarySpec) -> Result<MpiLibrary, LibraryError> {
         let family = launcher_family(&spec.prefix)?;
         let folder = spec.prefix.join("lib");
-        let program = if family == LauncherFamily::OpenMpi && folder.join("libmpi.so.40").exists() {
-            compile_worker(&spec.prefix.join("bin/mpicc"), &scratch.join(format!("mpi-{}", spec.name)))?
+        let abi = if family == LauncherFamily::OpenMpi && folder.join("libmpi.so.40").exists() {
+            LibraryAbi::OpenMpi
         } else if folder.join("libmpi.so.12").exists() {
-            installed_worker("mpich", scratch)?
+            LibraryAbi::Mpich
         } else if folder.join("libmpi_abi.so.1").exists() {
-            installed_worker("std", scratch)?
+            LibraryAbi::Standard
         } else {
             return Err(LibraryError::NoAbi { folder });
         };
-        Ok(MpiLibrary { spec, family, program })
+        Ok(MpiLibrary { spec, family, abi })
     }
 
-    /// Plans a job of `ranks` ranks; an error for Open MPI on several hosts.
-    pub fn system_spec(&self, ranks: usize, testbed: &TestBed) -> Result<SystemSpec, LibraryError> {
-        let MpiLibrary { spec, family, program } = self;
-        if *family == LauncherFamily::OpenMpi && !testbed.is_one_host() {
-            return Err(LibraryError::OneHostOnly);
-        }
-        let mut command = testbed.local_command(&spec.prefix.join("bin/mpiexec"));
-        command.args(self.launcher_options(ranks, testbed)).arg(program);
-        let library_path = prepend_path(&spec.prefix.join("lib"), "LD_LIBRARY_PATH");
-        command.env("LD_LIBRARY_PATH", library_path).env("PATH", prepend_path(&spec.prefix.join("bin"), "PATH"));
-        command.env("HAWSER_BENCH_CORES", testbed.cores()).env("HAWSER_BENCH_RANKS", ranks.to_string());
-        if testbed.multi_host_job().is_none() {
-            // All ranks are to run on this host, though it may be one of an allocation's.
-            for name in ALLOCATION_VARIABLES {
-                command.env_remove(name);
+    pub fn spec(&self) -> &LibrarySpec {
+        &self.spec
+    }
+
+    pub fn abi(&self) -> LibraryAbi {
+        self.abi
+    }
+
+    /// Whether the launcher is Hawser's, which prints the counters of the ranks.
+    pub fn is_hawser(&self) -> bool {
+        self.family == LauncherFamily::Hawser
+    }
+
+    /// Plans a job of the benchmark's worker with `ranks` ranks. The worker is compiled in `scratch` if the library is
+    /// Open MPI, or if the installation of this program has none for its ABI.
+    pub fn system_spec(&self, ranks: usize, testbed: &TestBed, scratch: &Path) -> Result<SystemSpec, LibraryError> {
+        let worker = match self.abi {
+            LibraryAbi::OpenMpi => {
+                let spec = &self.spec;
+                compile_worker(&spec.prefix.join("bin/mpicc"), &scratch.join(format!("mpi-{}", spec.name)))?
             }
-        }
-        command.envs(self.variables(testbed).iter().copied()).envs(spec.variables.iter().cloned());
+            LibraryAbi::Mpich => installed_worker("mpich", scratch)?,
+            LibraryAbi::Standard => installed_worker("std", scratch)?,
+        };
+        let mut command = self.job(ranks, testbed, RankBinding::ByProgram)?;
+        command.arg(worker);
+        command.env("HAWSER_BENCH_CORES", testbed.cores()).env("HAWSER_BENCH_RANKS", ranks.to_string());
         Ok(SystemSpec {
-            name: spec.name.clone(),
+            name: self.spec.name.clone(),
             level: CurveLevel::Library,
             command,
             bytes_max: None,
@@ -146,15 +175,39 @@ impl MpiLibrary {
         })
     }
 
-    fn launcher_options(&self, ranks: usize, testbed: &TestBed) -> Vec<OsString> {
-        let mut options: Vec<OsString> = Vec::new();
-        // The worker pins its ranks itself, alike for every library.
-        match self.family {
-            LauncherFamily::OpenMpi => {
-                options.extend(["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"].map(Into::into))
+    /// Returns the launcher's command for a job of `ranks` ranks, to which options, a program and its arguments are
+    /// added; an error for Open MPI on several hosts.
+    pub fn job(&self, ranks: usize, testbed: &TestBed, binding: RankBinding) -> Result<Command, LibraryError> {
+        let spec = &self.spec;
+        if self.family == LauncherFamily::OpenMpi && !testbed.is_one_host() {
+            return Err(LibraryError::OneHostOnly);
+        }
+        let mut command = testbed.local_command(&spec.prefix.join("bin/mpiexec"));
+        command.args(self.launcher_options(ranks, testbed, binding));
+        let library_path = prepend_path(&spec.prefix.join("lib"), "LD_LIBRARY_PATH");
+        command.env("LD_LIBRARY_PATH", library_path).env("PATH", prepend_path(&spec.prefix.join("bin"), "PATH"));
+        if testbed.multi_host_job().is_none() {
+            // All ranks are to run on this host, though it may be one of an allocation's.
+            for name in ALLOCATION_VARIABLES {
+                command.env_remove(name);
             }
-            LauncherFamily::Hawser | LauncherFamily::Mpich => options.extend(["-bind-to", "none"].map(Into::into)),
-            LauncherFamily::IntelMpi => {}
+        }
+        command.envs(self.variables(testbed, binding)).envs(spec.variables.iter().cloned());
+        Ok(command)
+    }
+
+    fn launcher_options(&self, ranks: usize, testbed: &TestBed, binding: RankBinding) -> Vec<OsString> {
+        let mut options: Vec<OsString> = Vec::new();
+        if self.family == LauncherFamily::OpenMpi {
+            options.extend(["--allow-run-as-root", "--oversubscribe"].map(Into::into));
+        }
+        if binding == RankBinding::ByProgram {
+            match self.family {
+                LauncherFamily::OpenMpi => options.extend(["--bind-to", "none"].map(Into::into)),
+                LauncherFamily::Hawser | LauncherFamily::Mpich => options.extend(["-bind-to", "none"].map(Into::into)),
+                // A variable says so.
+                LauncherFamily::IntelMpi => {}
+            }
         }
         if let Some(job) = testbed.multi_host_job() {
             options.extend(["-launcher", "ssh"].map(Into::into));
@@ -169,15 +222,19 @@ impl MpiLibrary {
     }
 
     /// Returns the variables without which the library does not run on this test bed, or pins its ranks itself.
-    fn variables(&self, testbed: &TestBed) -> &'static [(&'static str, &'static str)] {
-        match (self.family, testbed) {
-            (LauncherFamily::IntelMpi, TestBed::Cable { .. }) => &[("I_MPI_PIN", "0"), ("FI_PROVIDER", "tcp")],
-            (LauncherFamily::IntelMpi, _) => &[("I_MPI_PIN", "0")],
-            (LauncherFamily::Mpich, TestBed::Cable { .. }) => {
-                &[("FI_PROVIDER", "tcp"), ("MPIR_CVAR_CH4_NETMOD", "ofi")]
-            }
-            _ => &[],
+    fn variables(&self, testbed: &TestBed, binding: RankBinding) -> Vec<(&'static str, &'static str)> {
+        let mut variables = Vec::new();
+        if self.family == LauncherFamily::IntelMpi && binding == RankBinding::ByProgram {
+            variables.push(("I_MPI_PIN", "0"));
         }
+        match (self.family, testbed) {
+            (LauncherFamily::IntelMpi, TestBed::Cable { .. }) => variables.push(("FI_PROVIDER", "tcp")),
+            (LauncherFamily::Mpich, TestBed::Cable { .. }) => {
+                variables.extend([("FI_PROVIDER", "tcp"), ("MPIR_CVAR_CH4_NETMOD", "ofi")]);
+            }
+            _ => {}
+        }
+        variables
     }
 }
 
@@ -260,8 +317,7 @@ mod tests {
     fn what_is_no_library_is_said_with_what_is_missing() {
         let scratch = std::env::temp_dir().join(format!("hawser-bench-test-{}", std::process::id()));
         std::fs::create_dir_all(scratch.join("bin")).unwrap();
-        let find =
-            || MpiLibrary::find(LibrarySpec { name: "x".into(), prefix: scratch.clone(), variables: vec![] }, &scratch);
+        let find = || MpiLibrary::find(LibrarySpec { name: "x".into(), prefix: scratch.clone(), variables: vec![] });
         assert!(matches!(find(), Err(LibraryError::NoLauncher { .. })));
         std::os::unix::fs::symlink("/bin/echo", scratch.join("bin/mpiexec")).unwrap();
         assert!(matches!(find(), Err(LibraryError::UnknownLauncher { output: said, .. }) if said.contains("echo")));

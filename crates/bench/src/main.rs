@@ -2,7 +2,7 @@
 //! (NetPIPE's method: measure each layer, and each library against the layer under it).
 //!
 //! The command line; the work is in the modules: `command` (run), `explain`, `report`, `import` (other tools'
-//! results), `tune`, `doctor`, and `net` (the frame ports in detail).
+//! results), `tune`, `doctor`, `npb` (programs of others), and `net` (the frame ports in detail).
 
 #![forbid(unsafe_code)]
 
@@ -18,6 +18,7 @@ mod library;
 mod man_pages;
 mod measured_system;
 mod net;
+mod npb;
 mod pattern_driver;
 mod process_output;
 mod record;
@@ -69,6 +70,8 @@ enum BenchCommand {
         #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
         repetitions: u32,
     },
+    /// Run the NAS Parallel Benchmarks on each library, in turns, and show how their messages went
+    Npb(npb::command::NpbOptions),
     /// Test hosts and the paths between them before a job: report Hawser's choice of paths, and what to improve
     Doctor(doctor::command::DoctorOptions),
     /// The process of `doctor` on a host
@@ -96,6 +99,7 @@ fn main() -> ExitCode {
         BenchCommand::Net { mtu, rows, repetitions } => {
             ("net", exit_code(net::run_local(usize::from(mtu), &rows, repetitions as usize)))
         }
+        BenchCommand::Npb(options) => ("npb", npb::command::run(&options)),
         BenchCommand::Doctor(options) => ("doctor", doctor::command::run(&options)),
         BenchCommand::DoctorWorker => ("doctor", exit_code(doctor::serve())),
         BenchCommand::NetFar => ("net", exit_code(net::run_remote())),

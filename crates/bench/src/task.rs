@@ -12,6 +12,8 @@ use std::str::FromStr;
 pub enum TrafficPattern {
     /// A message to another rank and back
     PingPong,
+    /// A ping-pong in which each receive is posted before its message is sent
+    Posted,
     /// One direction, 64 messages in flight
     Stream,
     /// Both directions at the same time
@@ -33,6 +35,7 @@ impl TrafficPattern {
     pub fn name(self) -> &'static str {
         match self {
             TrafficPattern::PingPong => "pingpong",
+            TrafficPattern::Posted => "posted",
             TrafficPattern::Stream => "stream",
             TrafficPattern::Bidirectional => "bidirectional",
             TrafficPattern::Rate => "rate",
@@ -56,6 +59,7 @@ impl TrafficPattern {
         !matches!(
             self,
             TrafficPattern::PingPong
+                | TrafficPattern::Posted
                 | TrafficPattern::Stream
                 | TrafficPattern::Bidirectional
                 | TrafficPattern::Rate
@@ -92,7 +96,7 @@ impl WorkerTask {
     /// counts, and the messages of all pairs.
     pub fn messages(&self) -> u64 {
         match self.pattern {
-            TrafficPattern::PingPong => 2 * self.count,
+            TrafficPattern::PingPong | TrafficPattern::Posted => 2 * self.count,
             TrafficPattern::Rate => self.count * self.pairs as u64,
             _ => self.count,
         }

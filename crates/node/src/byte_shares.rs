@@ -1,15 +1,19 @@
 //! The shares of bytes that show how a program's messages went, in words for people, by the counters of one rank or by
 //! the sums of several ranks'. No rank counts shares.
 //!
-//! Used by `launch` (`--stats`) and `bench`, which counts by MPI_T; uses the names of the counters.
+//! Used by `launch` (`--stats`), and by `bench`, which counts by MPI_T and reads what `--stats` prints; uses the names
+//! of the counters.
 
 use hawser_dev_ether::counters::IN_PLACE;
-use hawser_p2p::counters::{Counter, NAMES};
+use hawser_p2p::counters::{NAMES, sent_by_length};
 
-/// Counters with their values.
-struct CountedBytes<'a> {
-    names: &'a [String],
-    values: &'a [u64],
+pub use hawser_p2p::counters::Counter;
+
+/// Counters with their values, of the same order.
+#[derive(Clone, Copy, Debug)]
+pub struct CountedBytes<'a> {
+    pub names: &'a [String],
+    pub values: &'a [u64],
 }
 
 impl CountedBytes<'_> {
@@ -19,12 +23,18 @@ impl CountedBytes<'_> {
         found.map_or(0, |(_, &value)| value)
     }
 
-    fn of(&self, counter: Counter) -> u64 {
+    /// The value of a counter of messages; 0 if it is not among them.
+    pub fn of(&self, counter: Counter) -> u64 {
         self.named(NAMES[counter as usize])
     }
 
+    /// The number of messages sent, and their bytes, by length, and the length in words; together all messages sent.
+    pub fn by_length(&self) -> [(u64, u64, &'static str); 6] {
+        sent_by_length(|counter| self.of(counter))
+    }
+
     /// The bytes sent by each method, which together are all bytes sent.
-    fn by_method(&self) -> [(u64, &'static str); 6] {
+    pub fn by_method(&self) -> [(u64, &'static str); 6] {
         let [sent, streamed, replied, rendezvous, exposed, written] = [
             Counter::BytesSent,
             Counter::BytesStreamed,
@@ -52,7 +62,7 @@ impl CountedBytes<'_> {
         (sent > 0).then(|| format!("of the bytes sent: {}", shares.join(", ")))
     }
 
-    fn received(&self) -> ReceivedBytes {
+    pub fn received(&self) -> ReceivedBytes {
         let all = self.of(Counter::BytesReceived);
         ReceivedBytes {
             all,

@@ -15,7 +15,7 @@ mod params;
 pub mod profile;
 pub mod unknown_variables;
 
-pub use byte_shares::{ReceivedBytes, byte_shares};
+pub use byte_shares::{CountedBytes, Counter, ReceivedBytes, byte_shares};
 pub use mpit_categories::{changed as counters_of_changes, groups as tools};
 pub use params::{all as params, check as check_params};
 

@@ -40,6 +40,18 @@ counters! {
     BytesRendezvous = "bytes sent by rendezvous", Bytes,
         "in the messages sent by rendezvous; what the bytes sent exceed those streamed eagerly, sent in reply to an RTR \
          and sent by rendezvous by went in messages of one packet";
+    // The lengths' counters stand in pairs, as `LENGTH_CLASSES` has them.
+    MessagesTo1Ki = "messages of 65 B to 1 KiB", Events,
+        "of all messages sent, those of this length; what remains are those of at most 64 B";
+    BytesTo1Ki = "bytes in messages of 65 B to 1 KiB", Bytes, "the part of the bytes sent in messages of this length";
+    MessagesTo8Ki = "messages of 1 to 8 KiB", Events, "of all messages sent, those of this length";
+    BytesTo8Ki = "bytes in messages of 1 to 8 KiB", Bytes, "the part of the bytes sent in messages of this length";
+    MessagesTo64Ki = "messages of 8 to 64 KiB", Events, "of all messages sent, those of this length";
+    BytesTo64Ki = "bytes in messages of 8 to 64 KiB", Bytes, "the part of the bytes sent in messages of this length";
+    MessagesTo1Mi = "messages of 64 KiB to 1 MiB", Events, "of all messages sent, those of this length";
+    BytesTo1Mi = "bytes in messages of 64 KiB to 1 MiB", Bytes, "the part of the bytes sent in messages of this length";
+    MessagesLonger = "messages above 1 MiB", Events, "of all messages sent, those of this length";
+    BytesLonger = "bytes in messages above 1 MiB", Bytes, "the part of the bytes sent in messages of this length";
     BytesExposed = "bytes exposed to the receiver", Bytes,
         "the part of the bytes sent by rendezvous that the receiver may read from the sender's memory";
     Pulled = "messages read from the sender's memory", Events, "received by one copy out of the sender's buffer";
@@ -76,6 +88,54 @@ counters! {
     SleepNs = "nanoseconds asleep while waiting", Nanoseconds, "the total time of these sleeps";
 }
 const _: () = assert!(NAMES.len() <= COUNTERS);
+
+/// The length, in bytes, up to which a message has no counter of its length: the fast path of the shortest ones adds
+/// to no further slot. Their number is that of all messages without the others.
+const UNCOUNTED_LENGTH_MAX: u64 = 64;
+/// The classes of longer messages: the longest length, and the counters of messages and of bytes, which are neighbours.
+const LENGTH_CLASSES: [(u64, Counter, Counter); 5] = [
+    (1 << 10, Counter::MessagesTo1Ki, Counter::BytesTo1Ki),
+    (8 << 10, Counter::MessagesTo8Ki, Counter::BytesTo8Ki),
+    (64 << 10, Counter::MessagesTo64Ki, Counter::BytesTo64Ki),
+    (1 << 20, Counter::MessagesTo1Mi, Counter::BytesTo1Mi),
+    (u64::MAX, Counter::MessagesLonger, Counter::BytesLonger),
+];
+const _: () = {
+    let mut at = 0;
+    while at < LENGTH_CLASSES.len() {
+        let (_, messages, bytes) = LENGTH_CLASSES[at];
+        let slot = Counter::MessagesTo1Ki as usize + 2 * at;
+        assert!(messages as usize == slot && bytes as usize == slot + 1);
+        at += 1;
+    }
+};
+
+/// Counts a message that is sent, by whatever method, and its length.
+#[inline(always)]
+pub fn count_sent(counters: &Counters, bytes: u64) {
+    counters.add(Counter::BytesSent as usize, bytes);
+    if bytes > UNCOUNTED_LENGTH_MAX {
+        let class: usize = LENGTH_CLASSES[..4].iter().map(|&(longest, ..)| usize::from(bytes > longest)).sum();
+        let slot = Counter::MessagesTo1Ki as usize + 2 * class;
+        counters.add(slot, 1);
+        counters.add(slot + 1, bytes);
+    }
+}
+
+/// The messages sent, and their bytes, by length, and the length in words, from the shortest class on. `value` gives
+/// the value of a counter.
+pub fn sent_by_length(value: impl Fn(Counter) -> u64) -> [(u64, u64, &'static str); 6] {
+    let methods = [Counter::Eager, Counter::EagerStreams, Counter::RtrReplies, Counter::Rendezvous];
+    let all: u64 = methods.into_iter().map(&value).sum();
+    let longer = LENGTH_CLASSES.map(|(_, messages, bytes)| {
+        (value(messages), value(bytes), NAMES[messages as usize].trim_start_matches("messages "))
+    });
+    let counted = longer.iter().fold((0, 0), |sum, class| (sum.0 + class.0, sum.1 + class.1));
+    let shortest =
+        (all.saturating_sub(counted.0), value(Counter::BytesSent).saturating_sub(counted.1), "of at most 64 B");
+    let [to_1ki, to_8ki, to_64ki, to_1mi, above] = longer;
+    [shortest, to_1ki, to_8ki, to_64ki, to_1mi, above]
+}
 
 /// The number of slots, from the first one on, that grow only when something moves.
 pub const PROGRESS_COUNTERS: usize = Counter::Sleeps as usize;

@@ -8,7 +8,7 @@
 //! calls (MPI: `pt2pt`, `persistent`, `bsend`, `collective`); uses `matching` and `transport::Channel`.
 
 use crate::buffer::Buffer;
-use crate::counters::Counter;
+use crate::counters::{Counter, count_sent};
 use crate::lane::{LaneCore, LaneState};
 use crate::matching::method::{self, PollBeforeSend};
 use crate::matching::{Envelope, OpOutcome, Packet, ProtocolLimits, SendSpec, SendStart};
@@ -88,7 +88,7 @@ impl<N: RequestData> LaneState<N> {
             self.start(send);
             return self.send_run.record_sent(clock::now_ns());
         }
-        self.core.counters.add(Counter::BytesSent as usize, bytes);
+        count_sent(&self.core.counters, bytes);
         self.core.counters.add(Counter::Joined as usize, 1);
         self.waiting_sends.push(peer, send);
         self.joined.set(self.core.lane_id());
@@ -113,7 +113,7 @@ impl<N: RequestData> LaneState<N> {
             PollBeforeSend::ForCredit => while !self.core.engine.has_credit(peer, bytes) && self.poll_only(peer) {},
             PollBeforeSend::None => {}
         }
-        self.core.counters.add(Counter::BytesSent as usize, bytes);
+        count_sent(&self.core.counters, bytes);
         if !self.waiting_sends.is_empty() {
             self.poll_for_waiting();
         }
@@ -160,7 +160,7 @@ impl<N: RequestData> LaneState<N> {
         }
         let sent = self.send_eager(to, mem);
         if sent {
-            self.core.counters.add(Counter::BytesSent as usize, bytes);
+            count_sent(&self.core.counters, bytes);
         }
         sent
     }
@@ -191,7 +191,7 @@ impl<N: RequestData> LaneState<N> {
         let (peer, len, bytes) = (to.peer, mem.len(), mem.len() as u64);
         let limits = *self.core.engine.limits_of(peer);
         if self.send_device_stream(&limits, to, mem, false) || bytes <= limits.packet && self.send_eager(&to, mem) {
-            self.core.counters.add(Counter::BytesSent as usize, bytes);
+            count_sent(&self.core.counters, bytes);
             return true;
         }
         let is_free = bytes > limits.packet && bytes <= limits.eager && !self.core.has_streams();
@@ -220,7 +220,7 @@ impl<N: RequestData> LaneState<N> {
             }
             at += piece_mem.len();
         }
-        self.core.counters.add(Counter::BytesSent as usize, bytes);
+        count_sent(&self.core.counters, bytes);
         self.core.count_method(&packet, false);
         true
     }

@@ -84,7 +84,7 @@ pub fn point_at(curve: &Curve, bytes: u64) -> Option<&Point> {
 /// Whether one message goes from one rank to another, or one in each direction, so that payload over time is a
 /// throughput (of one direction). `pingping` and `bistream` are patterns of IMB and OSU.
 pub fn is_point_to_point(pattern: &str) -> bool {
-    matches!(pattern, "pingpong" | "stream" | "bidirectional" | "pingping" | "bistream")
+    matches!(pattern, "pingpong" | "posted" | "stream" | "bidirectional" | "pingping" | "bistream")
 }
 
 #[cfg(test)]

@@ -131,8 +131,8 @@ impl Trials<'_> {
     fn start(&self, setting: &Setting) -> Result<MeasuredSystem, String> {
         let Setting { name, variables } = setting;
         let named = LibrarySpec { name: name.clone(), prefix: self.prefix.clone(), variables: variables.clone() };
-        let library = MpiLibrary::find(named, self.scratch).map_err(|unusable| unusable.to_string())?;
-        let mut spec = library.system_spec(2, self.testbed).map_err(|unusable| unusable.to_string())?;
+        let library = MpiLibrary::find(named).map_err(|unusable| unusable.to_string())?;
+        let mut spec = library.system_spec(2, self.testbed, self.scratch).map_err(|unusable| unusable.to_string())?;
         // A variable in the user's environment would replace the default.
         let is_set = |param: &&TunedParam| variables.iter().any(|(name, _)| name == param.name);
         TUNED_PARAMS.iter().filter(|param| !is_set(param)).for_each(|param| _ = spec.command.env_remove(param.name));

@@ -225,6 +225,7 @@ fn exchange(
     let total = bytes as u64;
     let mut expected = vec![(Counter::BytesSent, total), (Counter::BytesReceived, total)];
     expected.extend((!is_posted).then_some((Counter::BytesUnexpected, total)));
+    expected.extend((total > UNCOUNTED_LENGTH_MAX).then_some((Counter::BytesTo1Ki, total)));
     expected.extend(by_method);
     check(&lane, &expected, &format!("{bytes} bytes, receive posted first: {is_posted}, {limits:?}"));
 }
@@ -293,6 +294,7 @@ fn messages_count_when_they_arrive_with_their_own_length() {
     let counted = [
         (Counter::BytesSent, 364),
         (Counter::BytesRendezvous, 300),
+        (Counter::BytesTo1Ki, 300),
         (Counter::BytesReceived, 364),
         (Counter::BytesUnexpected, 300),
     ];
@@ -300,4 +302,18 @@ fn messages_count_when_they_arrive_with_their_own_length() {
     let receive = post(&mut lane, leaked(vec![0; 300]));
     [receive, late].into_iter().for_each(|request| wait(&mut lane, request));
     check(&lane, &counted, "after it was received");
+}
+
+#[test]
+fn messages_are_counted_by_their_length() {
+    let counters = Counters::private();
+    for length in [0, 64, 65, 1 << 10, 1025, 8 << 10, 8193, 64 << 10, 65537, 1 << 20, (1 << 20) + 1, 1 << 40] {
+        counters.add(Counter::Eager as usize, 1);
+        count_sent(&counters, length);
+    }
+    let by_length = sent_by_length(|counter| counters.get(counter as usize));
+    assert_eq!(by_length.map(|(messages, ..)| messages), [2; 6]);
+    let bytes = [64, 65 + 1024, 1025 + 8192, 8193 + 65536, 65537 + (1 << 20), (1 << 20) + 1 + (1 << 40)];
+    assert_eq!(by_length.map(|(_, bytes, _)| bytes), bytes);
+    assert_eq!(by_length.map(|(.., length)| length)[..2], ["of at most 64 B", "of 65 B to 1 KiB"]);
 }

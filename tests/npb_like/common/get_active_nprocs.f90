@@ -1,0 +1,1 @@
+! Its name shows version 3.4 of NPB-MPI.

@@ -1,0 +1,1 @@
+/* Its name shows a folder of NPB-MPI. */
