@@ -13,6 +13,11 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 # Programs in Fortran that were built for MPICH.
 "$root/scripts/debian.sh" "$root/build/scalapack" usr/share/scalapack scalapack-mpi-test scalapack-test-common \
     libscalapack-mpich2.2 libblas3 liblapack3 libmpich12 libgfortran5 libquadmath0
+# A program in C that was built for MPICH, with the parts of X11 that it links.
+"$root/scripts/debian.sh" "$root/build/yorick" usr/lib/yorick/bin/mpy.mpich2 yorick yorick-data yorick-mpy-common \
+    yorick-mpy-mpich2 libx11-6 libx11-data libxcb1 libxau6 libxdmcp6 libbsd0 libmd0
+# A program that is compiled, by the long forms of the tests alone.
+[ -z "${HAWSER_LONG:-}" ] || "$root/scripts/debian-source.sh" "$root/build/hpcc" hpl/Makefile hpcc
 # Where the system has none.
 debian() { PATH=$PATH:/usr/sbin:/sbin command -v "${2##*/}" >/dev/null || "$root/scripts/debian.sh" "$@"; }
 debian "$root/build/openssh" usr/sbin/sshd openssh-server libwrap0
