@@ -413,11 +413,6 @@ impl DevicePort for ShmPort {
         (!is_used || self.liveness.has_new_exits() || !self.exited.is_empty()) && self.poll_unused(from, delivery)
     }
 
-    #[inline]
-    fn has_arrived(&mut self, from: Peer) -> bool {
-        self.peers.get_mut(from).is_some_and(|rings| rings.rx.peek().is_some())
-    }
-
     fn write(
         &mut self,
         to: Peer,

@@ -134,10 +134,6 @@ impl DevicePort for LoopbackPort {
         self.deliver_one(delivery)
     }
 
-    fn has_arrived(&mut self, _from: Peer) -> bool {
-        !self.queue.is_empty()
-    }
-
     fn write(
         &mut self,
         _: Peer,

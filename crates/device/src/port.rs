@@ -126,13 +126,6 @@ pub trait DevicePort: Send {
     /// receives frames in batches delivers all packets of a batch, including those of other peers.
     fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool;
 
-    /// Returns whether a packet of `from` has arrived that was not delivered yet; false where that costs more than a
-    /// look at memory.
-    fn has_arrived(&mut self, from: Peer) -> bool {
-        let _ = from;
-        false
-    }
-
     /// Writes `source` to byte `at` of the peer's memory that `key` names. The module `remote` defines how `write`,
     /// `read`, `atomic` and `flush` end, and which of them have an order. A device without writes, reads or atomics
     /// refuses them with `RemoteError::Unsupported`.

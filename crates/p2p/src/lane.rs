@@ -45,8 +45,6 @@ pub struct LaneState<N: RequestData> {
     /// The longest time between two sends that may be joined, in ns; 0: none waits to be joined.
     pub(crate) join_gap_ns: u64,
     pub(crate) waiting_polls: WaitingPolls,
-    /// Posted receives that are to be announced when the packets of their source that have arrived are delivered.
-    pub(crate) unannounced: Vec<(Peer, OpId)>,
 }
 
 /// The state of a lane except the channel, with the ports, and the waiting sends: so a port can deliver to it while
@@ -119,7 +117,6 @@ impl<N: RequestData> LaneState<N> {
             joined: JoinedLanes::default(),
             join_gap_ns: send_run::GAP_MAX_NS,
             waiting_polls: WaitingPolls::default(),
-            unannounced: Vec::new(),
         }
     }
 
@@ -220,9 +217,6 @@ impl<N: RequestData> LaneState<N> {
     #[inline]
     pub fn flush_effects(&mut self) -> bool {
         self.run_effects();
-        if !self.unannounced.is_empty() {
-            self.announce_postponed();
-        }
         if !self.channel.is_flushed() {
             self.channel.flush();
         }

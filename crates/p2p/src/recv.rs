@@ -7,8 +7,7 @@
 use crate::buffer::Buffer;
 use crate::counters::Counter;
 use crate::lane::{LaneCore, LaneState};
-use crate::matching::method::{self, Announcement};
-use crate::matching::{MatchSpec, OpId, PostOutcome};
+use crate::matching::{MatchSpec, PostOutcome};
 use crate::message::MessageMemory;
 use crate::request::RequestData;
 use crate::wire;
@@ -36,13 +35,11 @@ impl<N: RequestData> LaneState<N> {
     /// Posts a receive that ends with `request`.
     pub fn post(&mut self, spec: MatchSpec, buffer: Buffer, request: u32) {
         let exposed = spec.source.is_some_and(|source| self.core.recv_rkey(source, &buffer).is_some());
-        let capacity = buffer.len();
-        let (op, posted) = self.core.engine.post_unannounced(spec, capacity);
+        let engine = &mut self.core.engine;
+        let (op, posted) =
+            if exposed { engine.post_exposed(spec, buffer.len()) } else { engine.post_recv(spec, buffer.len()) };
         self.core.requests.set_active(request, op);
         self.core.bind(op, MessageMemory::Buffer(buffer), Some(request));
-        if posted == PostOutcome::Queued {
-            self.announce(op, &spec, capacity, exposed);
-        }
         if spec.source.is_none() && posted == PostOutcome::Queued && !self.core.engine.failed_peers().is_empty() {
             self.core.fail_if_peer_failed(op);
         }
@@ -50,37 +47,6 @@ impl<N: RequestData> LaneState<N> {
             self.flush_effects();
             self.read_for_threads();
         }
-    }
-
-    /// Announces a receive that has been posted, if that is worth it. While packets of its source wait to be delivered,
-    /// this is postponed: the source has sent a message meanwhile, which may be the one for this receive, and would
-    /// refuse the RTR as stale, with those behind it.
-    #[inline]
-    fn announce(&mut self, op: OpId, spec: &MatchSpec, capacity: u64, is_writable: bool) {
-        let Some(source) = spec.source else { return };
-        let limits = self.core.engine.limits_of(source);
-        if method::announces(limits, capacity, is_writable) == Announcement::None {
-            return;
-        }
-        if self.channel.has_arrived(source) {
-            self.unannounced.push((source, op));
-        } else {
-            self.core.engine.announce(op, is_writable);
-        }
-    }
-
-    /// Announces the postponed receives that still wait and whose sources have no packets here.
-    #[cold]
-    pub(crate) fn announce_postponed(&mut self) {
-        let LaneState { unannounced, channel, core, .. } = self;
-        unannounced.retain(|&(source, op)| {
-            let is_early = channel.has_arrived(source);
-            if !is_early {
-                core.engine.announce(op, false);
-            }
-            is_early
-        });
-        self.run_effects();
     }
 
     /// Posts the next receives of the requests in `Requests::to_continue`. Returns whether there were any.

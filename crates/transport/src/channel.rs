@@ -445,12 +445,6 @@ impl Channel {
         }
         has_delivered
     }
-
-    /// Returns whether a packet of `from` waits to be polled, if its device can tell (`DevicePort::has_arrived`).
-    #[inline]
-    pub fn has_arrived(&mut self, from: Peer) -> bool {
-        self.ports[self.routes.route_to(from).device as usize].has_arrived(from)
-    }
 }
 
 /// Polls the ports whose turn it is. Returns the number of packets delivered.

@@ -145,10 +145,6 @@ impl DevicePort for AblePort {
         self.transmit(delivery);
         self.inner.poll_from(from, delivery)
     }
-
-    fn has_arrived(&mut self, from: Peer) -> bool {
-        self.inner.has_arrived(from)
-    }
 }
 
 fn lane(limits: ProtocolLimits, abilities: Abilities) -> LaneState<MinimalData> {
@@ -320,18 +316,4 @@ fn messages_are_counted_by_their_length() {
     let bytes = [64, 65 + 1024, 1025 + 8192, 8193 + 65536, 65537 + (1 << 20), (1 << 20) + 1 + (1 << 40)];
     assert_eq!(by_length.map(|(_, bytes, _)| bytes), bytes);
     assert_eq!(by_length.map(|(.., length)| length)[..2], ["of at most 64 B", "of 65 B to 1 KiB"]);
-}
-
-/// A receive whose message has arrived needs no RTR, which its sender would refuse.
-#[test]
-fn a_receive_after_the_message_has_arrived_is_not_announced() {
-    let mut lane = lane(LIMITS, NONE);
-    let memory = leaked(vec![0; 400]);
-    let send = send(&mut lane, leaked(vec![7; 400]), false).unwrap();
-    let receive = post(&mut lane, memory);
-    [receive, send].into_iter().for_each(|request| wait(&mut lane, request));
-    let count = |counter: Counter| lane.core.counters.get(counter as usize);
-    assert_eq!([Counter::RtrsSent, Counter::RtrsRefused, Counter::Rendezvous].map(count), [0, 0, 1]);
-    // The message had not been taken out of its device before.
-    assert_eq!(count(Counter::BytesUnexpected), 0);
 }

@@ -168,23 +168,17 @@ impl Engine {
         }
     }
 
-    /// Posts a receive of at most `capacity` bytes, and announces it.
+    /// Posts a receive of at most `capacity` bytes.
     pub fn post_recv(&mut self, spec: MatchSpec, capacity: u64) -> (OpId, PostOutcome) {
-        let posted = self.post_unannounced(spec, capacity);
-        self.announce(posted.0, false);
-        posted
+        self.post(spec, capacity, false)
     }
 
     /// Posts a receive as `post_recv` does, whose buffer the sender can write remotely (`method::announces`).
     pub fn post_exposed(&mut self, spec: MatchSpec, capacity: u64) -> (OpId, PostOutcome) {
-        let posted = self.post_unannounced(spec, capacity);
-        self.announce(posted.0, true);
-        posted
+        self.post(spec, capacity, true)
     }
 
-    /// Posts a receive as `post_recv` does, and tells its source nothing: the caller announces it when it finds the
-    /// time right.
-    pub fn post_unannounced(&mut self, spec: MatchSpec, capacity: u64) -> (OpId, PostOutcome) {
+    fn post(&mut self, spec: MatchSpec, capacity: u64, is_writable: bool) -> (OpId, PostOutcome) {
         if self.is_of_superseded(&spec) {
             let op = self.new_op(OpState::Recv(RecvState::Posted(PostedRecv { spec, capacity, order: 0, rtr: None })));
             self.fail_recv(op, &spec);
@@ -207,22 +201,12 @@ impl Engine {
             return (op, PostOutcome::Matched);
         }
         self.peers[source].rtrs.without_rtr += 1;
-        self.match_queues_of(spec.context).post(op, &spec, order);
-        self.queue_lengths.count_posted(true);
-        (op, PostOutcome::Queued)
-    }
-
-    /// Announces a posted receive to its source by an RTR, if it still waits, has none, and is worth one.
-    /// `is_writable`: the sender can write its buffer remotely (`method::announces`).
-    pub fn announce(&mut self, op: OpId, is_writable: bool) {
-        let OpState::Recv(RecvState::Posted(PostedRecv { spec, capacity, rtr: None, .. })) = self.ops[op.0 as usize]
-        else {
-            return;
-        };
-        let Some(source) = spec.source else { return };
         if method::announces(self.limits_of(source), capacity, is_writable) == Announcement::Rtr {
             self.send_rtr(op);
         }
+        self.match_queues_of(spec.context).post(op, &spec, order);
+        self.queue_lengths.count_posted(true);
+        (op, PostOutcome::Queued)
     }
 
     /// Returns whether the wanted source is an earlier process, whose number belongs to a later process now: messages
