@@ -6,7 +6,7 @@ from mpi4py import MPI
 
 comm = MPI.COMM_WORLD
 rank, size = comm.rank, comm.size
-news = comm.bcast({"from": "rank 0", "library": MPI.Get_library_version().split(" (")[0]} if rank == 0 else None)
+news = comm.bcast({"from": "rank 0", "library": MPI.Get_library_version().split(" (")[0].split(", ")[-1]} if rank == 0 else None)
 ring = comm.sendrecv(("hello", rank), dest=(rank + 1) % size, source=(rank - 1) % size)
 assert ring == ("hello", (rank - 1) % size)
 ranks = comm.gather(rank)

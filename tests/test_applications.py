@@ -155,5 +155,5 @@ def test_executorlib(environment, session, tmp_path, n):
     env = {"TMPDIR": str(tmp_path)}
     result = session.call([python, PROGRAMS / "jobs_by_executorlib.py", n], env, timeout=100, cwd=tmp_path)
     ranks = n * (n - 1) // 2
-    expected = [str([(rank, first * n + ranks, "Hawser") for rank in range(n)]) for first in (10, 20)]
+    expected = [str([(rank, first * n + ranks, True) for rank in range(n)]) for first in (10, 20)]
     assert result.code == 0 and result.out.splitlines() == expected, result

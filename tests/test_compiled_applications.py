@@ -190,16 +190,8 @@ def example(run, folder, n, name):
 def test_rsmpi(run, rsmpi, abi, n):
     folder = rsmpi(abi)
     # With two ranks cartesian_map asks for a dimension of 0 ranks: an error with Hawser, and none with MPICH.
-    elsewhere = ["struct"] + ["cartesian_map"] * (n < 4)
+    elsewhere = ["cartesian_map"] * (n < 4)
     names = sorted({file.stem for file in (folder / "examples").iterdir()} - {*LACKING, *elsewhere})
     results = {name: example(run, folder, n, name) for name in names}
     assert len(names) > 50 and all(result.code == 0 for result in results.values()), "\n".join(
         f"{name}: {result}" for name, result in results.items() if result.code != 0)
-
-
-@pytest.mark.parametrize("abi", ["mpich", pytest.param("std", marks=pytest.mark.xfail(strict=LONG, reason=(
-    "Rust's address of an empty value is 1, which the standard ABI has as MPI_IN_PLACE, and Hawser refuses it")))])
-def test_rsmpi_empty_value(run, rsmpi, abi):
-    """Its example `struct` packs a struct without fields."""
-    result = example(run, rsmpi(abi), 2, "struct")
-    assert result.code == 0, result

@@ -1,17 +1,13 @@
 """Poisson's equation on a square, whose elements NGSolve distributes among the ranks behind the first.
 
-Netgen asks mpi4py for the vendor of the library to choose its own part for MPI, and knows no name but those of others:
-by its MPICH ABI, Hawser works with the part for MPICH.
+Netgen asks mpi4py for the vendor of the library, and chooses its own part for MPI by it.
 """
 
 from math import pi
 
 from mpi4py import MPI
-
-MPI.get_vendor = lambda: ("MPICH", (5, 0, 0))
-
-from netgen.occ import unit_square  # noqa: E402
-from ngsolve import (  # noqa: E402
+from netgen.occ import unit_square
+from ngsolve import (
     H1,
     BilinearForm,
     GridFunction,
@@ -26,7 +22,7 @@ from ngsolve import (  # noqa: E402
     x,
     y,
 )
-from ngsolve.krylovspace import CGSolver  # noqa: E402
+from ngsolve.krylovspace import CGSolver
 
 comm = MPI.COMM_WORLD
 mesh = Mesh(unit_square.GenerateMesh(maxh=0.05, comm=comm))

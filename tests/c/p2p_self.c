@@ -1,5 +1,6 @@
 // ranks: 1 2
-/* Messages to oneself, of every length, in MPI_COMM_SELF and MPI_COMM_WORLD. */
+/* Messages to oneself, of every length, in MPI_COMM_SELF and MPI_COMM_WORLD; and buffers without bytes, whatever their
+   address. */
 #include "test.h"
 
 enum { LARGEST = 4 << 20, TAG = 2 };
@@ -42,9 +43,35 @@ static void talk(MPI_Comm comm, int to, int bytes, unsigned char *out, unsigned 
     VERIFY(out, bytes, bytes + 2);
 }
 
+/* Rust gives an empty vector the address 1, which is MPI_IN_PLACE in the standard ABI. */
+static void nothing(void *at)
+{
+    MPI_Request request;
+    MPI_Datatype empty;
+    char packed[8];
+    int position = 0, size = -1;
+    OK(MPI_Type_contiguous(0, MPI_INT, &empty));
+    OK(MPI_Type_commit(&empty));
+    OK(MPI_Irecv(at, 0, MPI_BYTE, me, TAG, MPI_COMM_WORLD, &request));
+    OK(MPI_Send(at, 0, MPI_BYTE, me, TAG, MPI_COMM_WORLD));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    OK(MPI_Sendrecv(at, 7, empty, me, TAG, at, 7, empty, me, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    OK(MPI_Bcast(at, 0, MPI_INT, 0, MPI_COMM_WORLD));
+    OK(MPI_Allreduce(at, at, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    OK(MPI_Reduce(at, at, 0, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD));
+    OK(MPI_Pack_size(7, empty, MPI_COMM_WORLD, &size));
+    OK(MPI_Pack(at, 7, empty, packed, 8, &position, MPI_COMM_WORLD));
+    OK(MPI_Pack(at, 0, MPI_INT, at, 0, &position, MPI_COMM_WORLD));
+    OK(MPI_Unpack(at, 0, &position, at, 7, empty, MPI_COMM_WORLD));
+    EQUAL(position, 0);
+    OK(MPI_Type_free(&empty));
+}
+
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
+    nothing((void *)1);
+    nothing(MPI_IN_PLACE);
     unsigned char *out = need(LARGEST), *in = need(LARGEST);
     for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         talk(MPI_COMM_SELF, 0, lengths[i], out, in);

@@ -23,6 +23,7 @@ pub struct MpichAbi;
 
 impl Abi for MpichAbi {
     const NAME: &'static str = "MPICH ABI";
+    const STANDS_IN_FOR: &'static str = "MPICH Version:      5.0.2";
     // -1, -1 says that this is not the standard ABI, whichever MPI_ABI_VERSION the program was compiled with.
     const VERSION: (i32, i32) = (-1, -1);
     const SENTINELS: Sentinels = numbers::SENTINELS;

@@ -20,6 +20,7 @@ pub struct StdAbi;
 
 impl Abi for StdAbi {
     const NAME: &'static str = "MPI standard ABI";
+    const STANDS_IN_FOR: &'static str = "";
     const VERSION: (i32, i32) = numbers::ABI_VERSION;
     const SENTINELS: Sentinels = numbers::SENTINELS;
     const LIMITS: AbiLimits = numbers::LIMITS;

@@ -88,6 +88,9 @@ pub const MAX_DATAREP_STRING: usize = 128;
 pub trait Abi: Sized + 'static {
     /// The name for MPI_Get_library_version and messages.
     const NAME: &'static str;
+    /// The beginning of the text of MPI_Get_library_version: the library that this one stands in for, as that library
+    /// writes it; programs tell ABIs apart by it. Empty if this library stands for itself.
+    const STANDS_IN_FOR: &'static str;
     /// The result of MPI_Abi_get_version: -1, -1 if this is not the standard ABI (MPI-5.0 §20.2).
     const VERSION: (c_int, c_int);
     const SENTINELS: Sentinels;

@@ -19,7 +19,9 @@ fn attach_to<A: Abi>(attached: &AttachedBuffer, buffer: *mut c_void, size: impl 
     let automatic = buffer.addr() == A::SENTINELS.buffer_automatic;
     let negative = || Error::new(Class::Arg, format!("the buffer's size is {}; it must not be negative", size.wide()));
     let size = u64::try_from(size.wide()).map_err(|_| negative())?;
-    not_in_place::<A>(buffer)?;
+    if size > 0 {
+        not_in_place::<A>(buffer)?;
+    }
     if buffer.is_null() && size > 0 {
         return Err(Error::new(Class::Buffer, format!("the buffer is a null pointer, but its size is {size}")).into());
     }

@@ -7,7 +7,7 @@
 use crate::abi::{Abi, CHandle};
 use crate::arg::{HandleArray, IntArg, array, handle, ints};
 use crate::comm::comm;
-use crate::p2p::{buf, not_in_place};
+use crate::p2p::{buf, not_in_place, not_in_place_unless_empty};
 use crate::raise::Result;
 use hawser_base::Handle;
 use hawser_base::value::{PROC_NULL, ROOT};
@@ -72,7 +72,7 @@ unsafe fn root_buffer<A: Abi>(
     root: c_int,
     on: A::Comm,
 ) -> hawser_base::Result<BufferArg> {
-    not_in_place_at_root::<A>(at, root, on)?;
+    not_in_place_at_root::<A>(at, count, datatype, root, on)?;
     // SAFETY: the caller's promise.
     let at = unsafe { UserPtr::new(at.cast()) };
     Ok(BufferArg { at, count: count.wide(), datatype: datatype.decode().unwrap_or(Handle::NULL) })
@@ -80,8 +80,14 @@ unsafe fn root_buffer<A: Abi>(
 
 /// Refuses MPI_IN_PLACE as an address that matters at the root alone.
 #[inline(always)]
-fn not_in_place_at_root<A: Abi>(at: *const c_void, root: c_int, on: A::Comm) -> hawser_base::Result<()> {
-    match not_in_place::<A>(at) {
+fn not_in_place_at_root<A: Abi>(
+    at: *const c_void,
+    count: impl IntArg,
+    datatype: A::Datatype,
+    root: c_int,
+    on: A::Comm,
+) -> hawser_base::Result<()> {
+    match not_in_place_unless_empty::<A>(at, count, datatype) {
         Err(refused) if is_root::<A>(&comm::<A>(on)?, root) => Err(refused),
         _ => Ok(()),
     }
@@ -421,7 +427,7 @@ pub unsafe fn reduce<A: Abi>(
     on: A::Comm,
 ) -> Result<Handle> {
     let (comm_handle, at) = (handle(on)?, A::rank_in(root));
-    not_in_place_at_root::<A>(recv, root, on)?;
+    not_in_place_at_root::<A>(recv, count, datatype, root, on)?;
     let vectors = match at {
         PROC_NULL => {
             ReductionBuffers { send: None, recv: no_buf().at, count: 0, datatype: Handle::NULL, op: Handle::NULL }
@@ -442,7 +448,7 @@ macro_rules! reductions {
                 on: A::Comm,
             ) -> Result<Handle> {
                 let on = handle(on)?;
-                not_in_place::<A>(recv)?;
+                not_in_place_unless_empty::<A>(recv, count, datatype)?;
                 // SAFETY: the caller's buffers.
                 let vectors = unsafe { vectors::<A>(send, recv, count, datatype, op) }?;
                 Ok(collective::$name(form, &vectors, on)?)

@@ -64,7 +64,11 @@ pub unsafe fn get_hw_resource_info<A: Abi>(hw_info: *mut A::Info) -> Result {
 /// # Safety
 /// The contract of MPI_Get_library_version.
 pub unsafe fn get_library_version<A: Abi>(version: *mut c_char, length: *mut c_int) -> Result {
-    let text = format!("Hawser {} (MPI {}.{}, {})", env!("CARGO_PKG_VERSION"), VERSION.0, VERSION.1, A::NAME);
+    let hawser = format!("Hawser {} (MPI {}.{}, {})", env!("CARGO_PKG_VERSION"), VERSION.0, VERSION.1, A::NAME);
+    let text = match A::STANDS_IN_FOR {
+        "" => hawser,
+        name => format!("{name}, {hawser}"),
+    };
     // SAFETY: the caller's arguments; the standard gives `version` that much room.
     Ok(unsafe { put_text(text.as_bytes(), version, MAX_LIBRARY_VERSION_STRING, length, "version") }?)
 }

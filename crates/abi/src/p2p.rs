@@ -5,7 +5,7 @@
 use crate::abi::Abi;
 use crate::arg::{InOutArg, IntArg, OutArg, handle};
 use crate::raise::Result;
-use crate::{request, status};
+use crate::{datatype, request, status};
 use hawser_base::{Class, Error, Handle};
 use hawser_datatype::UserPtr;
 use hawser_mpi::buffer::BufferArg;
@@ -25,10 +25,27 @@ pub(crate) unsafe fn buf<A: Abi>(
     count: impl IntArg,
     datatype: A::Datatype,
 ) -> hawser_base::Result<BufferArg> {
-    not_in_place::<A>(at)?;
+    not_in_place_unless_empty::<A>(at, count, datatype)?;
     // SAFETY: the caller's promise, which is the application's (MPI-5.0 §3.7.2).
     let at = unsafe { UserPtr::new(at.cast()) };
     Ok(BufferArg { at, count: count.wide(), datatype: handle(datatype)? })
+}
+
+/// Refuses MPI_IN_PLACE as an address, as `not_in_place` does, unless the buffer has no bytes: in the standard ABI
+/// MPI_IN_PLACE is 1, which is also the address of an empty vector in Rust.
+#[inline(always)]
+pub(crate) fn not_in_place_unless_empty<A: Abi>(
+    at: *const c_void,
+    count: impl IntArg,
+    datatype: A::Datatype,
+) -> hawser_base::Result<()> {
+    if at.addr() == A::SENTINELS.in_place { empty_or_refused::<A>(count.wide(), datatype) } else { Ok(()) }
+}
+
+#[cold]
+fn empty_or_refused<A: Abi>(count: i64, datatype: A::Datatype) -> hawser_base::Result<()> {
+    let is_empty = count == 0 || datatype::get::<A>(datatype).is_ok_and(|datatype| datatype.size() == 0);
+    if is_empty { Ok(()) } else { Err(in_place_refused()) }
 }
 
 /// Refuses MPI_IN_PLACE as an address (MPI_ERR_BUFFER).

@@ -40,8 +40,10 @@ unsafe fn packed_buffer<A: Abi, N: IntArg>(
     size: impl IntArg,
     position: *mut N,
 ) -> hawser_base::Result<(UserMem<'static>, usize)> {
-    not_in_place::<A>(at)?;
     let size = entries(size, "the size of the pack buffer")?;
+    if size > 0 {
+        not_in_place::<A>(at)?;
+    }
     if at.is_null() && size > 0 {
         return Err(Error::new(Class::Buffer, "the pack buffer is a null pointer"));
     }

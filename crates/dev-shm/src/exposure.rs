@@ -1,7 +1,7 @@
 //! Exposed memory: a peer reads or writes a buffer directly, without packets. If the buffer is in shared memory
 //! (MPI_Alloc_mem, windows), that is one plain copy. A buffer in private memory is only read, by process_vm_readv,
 //! and only if that may be faster (`one_copy`): as the host's agent has measured, but always for long buffers on a
-//! heavily oversubscribed host; or as the parameter PROCESS_VM_FROM says.
+//! host with more ranks than cores; or as the parameter PROCESS_VM_FROM says.
 //!
 //! A key from a message is checked: a wrong key can at worst name other memory of the job. A copy that fails returns
 //! false, and the bytes are sent instead. Used by `device`; uses `job::arena` and `os::process_vm`.
@@ -67,15 +67,17 @@ pub(crate) fn one_copy(facts: &HostFacts, ranks: usize) -> Option<OneCopy> {
     // `node` has refused an invalid value at the start.
     let chosen = PROCESS_VM_FROM.number_set().ok().flatten().map(always);
     let tuned = || PROCESS_VM_FROM.number_tuned().ok().flatten().map(always).or_else(|| if_promising(facts));
-    let measured = || if is_heavily_oversubscribed(facts, ranks) { Some(always(OVERSUBSCRIBED_FROM)) } else { tuned() };
+    let is_oversubscribed = ranks > facts.cores as usize;
+    let measured = || if is_oversubscribed { Some(always(OVERSUBSCRIBED_FROM)) } else { tuned() };
     chosen.or_else(measured).filter(|_| facts.process_vm == ProcessVm::Allowed)
 }
 
-/// Ranks per core from which a host counts as heavily oversubscribed. On such a host sender and receiver do not copy
-/// at the same time, and each time the sender has filled its pool, every rank gets a time slice before the sender can
-/// continue. So one copy by process_vm_readv, though slower, beats two copies with these time slices, whatever was
-/// measured on an idle host (docs/measurements/2026-11-23-collectives.md).
-const OVERSUBSCRIBED_RANKS: usize = 4;
+/// The length, in bytes, from which private buffers are read with more ranks than cores. Sender and receiver then do
+/// not copy at the same time, and each time the sender has filled its pool, other ranks get time slices before the
+/// sender can continue. So one copy by process_vm_readv, though slower, beats two copies with these time slices,
+/// whatever was measured on an idle host, and whatever trials find, whose turns contain time slices
+/// (docs/measurements/2026-11-23-collectives.md, docs/measurements/2026-11-30-npb.md). Shorter messages fit the pool,
+/// so that their sender need not wait for the receiver's turn.
 const OVERSUBSCRIBED_FROM: u64 = 64 << 10;
 
 /// The percentage of the rate of two copies from which on one copy is tried. One copy is half of the work, so that
@@ -87,10 +89,6 @@ const ONE_COPY_PERCENT: u64 = 60;
 /// The length, in bytes, from which one copy is tried. On that Xeon it was faster from 24 KiB on in a ping-pong of
 /// messages that the program does not write (docs/measurements/2026-11-28-one-copy-or-two.md).
 const ONE_COPY_FROM: usize = 24 << 10;
-
-fn is_heavily_oversubscribed(facts: &HostFacts, ranks: usize) -> bool {
-    ranks >= OVERSUBSCRIBED_RANKS * facts.cores as usize
-}
 
 /// Returns for which buffers one copy by process_vm_readv may be better than two through chunks; None if for none.
 fn if_promising(facts: &HostFacts) -> Option<OneCopy> {

@@ -122,10 +122,10 @@ pub struct MethodTrial<M> {
 }
 
 impl<M: MethodPair> MethodTrial<M> {
-    /// Makes the choice for messages to a peer. The first trial begins with the first message for which `count` permits
-    /// it.
-    pub fn when_permitted(order: TurnOrder) -> MethodTrial<M> {
-        MethodTrial { turn: TURNS, ..MethodTrial::new(order) }
+    /// Makes the choice for messages to a peer. The first trial begins behind `after_bytes` bytes, with the first
+    /// message for which `count` permits it.
+    pub fn after(after_bytes: u64, order: TurnOrder) -> MethodTrial<M> {
+        MethodTrial { turn: TURNS, left_bytes: after_bytes, ..MethodTrial::new(order) }
     }
 
     /// Makes the choice for messages to a peer. The first trial begins with the first message.

@@ -8,7 +8,7 @@
 //!
 //! Pure state: nothing here sends or reads a clock. Used by `lane`, for each peer with such messages.
 
-use hawser_device::method_trial::{MethodPair, MethodTrial, TURN_BYTES_MAX, TurnOrder};
+use hawser_device::method_trial::{MethodPair, MethodTrial, RETRIAL_BYTES, TURN_BYTES_MAX, TurnOrder};
 
 /// The two ways of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +32,11 @@ const CLASSES: usize = CLASS_ENDS.len() + 1;
 /// to a pool's bytes (1 MiB) are still to be copied at the end of a turn if the receiver does not reply.
 const TURN_BYTES: u64 = TURN_BYTES_MAX;
 
+/// The bytes of a class before its first trial. A trial sends half of its 64 MiB by the worse way, so that a program
+/// that sends no more than some trials would pay for them and gain nothing: NPB of class W on two ranks took 2 to 5 %
+/// less time without (docs/measurements/2026-11-30-npb.md).
+const FIRST_TRIAL_AFTER: u64 = 4 * RETRIAL_BYTES;
+
 /// The choices for one peer.
 pub struct CopyChoice {
     /// The last message that was counted: its serial number, its class, and its way.
@@ -54,8 +59,9 @@ pub struct LongMessage {
 impl CopyChoice {
     /// Makes the choices for messages to a peer. `seed`: a number that differs between processes and peers.
     pub fn new(seed: u64) -> CopyChoice {
-        let trial =
-            |number: usize| MethodTrial::when_permitted(TurnOrder::Shuffled { seed: seed.wrapping_add(number as u64) });
+        let trial = |number: usize| {
+            MethodTrial::after(FIRST_TRIAL_AFTER, TurnOrder::Shuffled { seed: seed.wrapping_add(number as u64) })
+        };
         let trials = |kind: usize| std::array::from_fn(|class| trial(kind * CLASSES + class));
         CopyChoice { last: None, trials: std::array::from_fn(trials) }
     }
@@ -117,7 +123,7 @@ mod tests {
     #[test]
     fn classes_and_directions_are_chosen_by_themselves() {
         let mut choice = CopyChoice::new(7);
-        send(&mut choice, 128 << 10, 2000, 1, |method| if method == Read { 5 } else { 9 });
+        send(&mut choice, 128 << 10, 4000, 1, |method| if method == Read { 5 } else { 9 });
         let mut of =
             |bytes, is_exchange| choice.choose(LongMessage { bytes, number: u32::MAX, is_exchange }, || false, || 0);
         assert_eq!([of(256 << 10, false), of(64 << 10, false), of((256 << 10) + 1, false)], [Read, Packets, Packets]);

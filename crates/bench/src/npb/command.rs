@@ -16,9 +16,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Variants of a Hawser library that the paper of MPI/MBCF compares (section 4.1): SR sends an RTR for every posted
-/// receive, NSR none.
+/// Variants of a Hawser library that the paper of MPI/MBCF compares (section 4.1), with their variables: SR sends an
+/// RTR for every posted receive, NSR none. Neither reads from the sender's memory, a method which needs no RTR.
 const OFFER_VARIANTS: [(&str, &str, &str); 2] = [("sr", "HAWSER_OFFER_FROM", "0"), ("nsr", "HAWSER_RTR", "off")];
+const NO_READ: (&str, &str) = ("HAWSER_PROCESS_VM_FROM", "1024g");
 
 #[derive(Args, Clone)]
 pub struct NpbOptions {
@@ -141,7 +142,9 @@ fn libraries(options: &NpbOptions) -> Result<Vec<MpiLibrary>, String> {
         found.push(library);
         for (suffix, variable, value) in OFFER_VARIANTS.into_iter().filter(|_| has_variants) {
             let mut variant = LibrarySpec { name: format!("{}-{suffix}", spec.name), ..spec.clone() };
-            variant.variables.push((variable.into(), value.into()));
+            for (variable, value) in [(variable, value), NO_READ] {
+                variant.variables.push((variable.into(), value.into()));
+            }
             found.push(find(variant)?);
         }
     }

@@ -166,6 +166,10 @@ fn spawn_program(spec: &RankSpec, app: &App, program: &OsStr, directory: &Path, 
     Ok(StartedRank { pid, out, err, input })
 }
 
+/// A variable that Hydra sets. PETSc's configure knows MPICH's launcher by its beginning, and otherwise takes one that
+/// sets OMPI_COMM_WORLD_SIZE for Open MPI's, which it refuses with MPICH's `mpi.h`.
+const HYDRA_HOST_VARIABLE: &str = "MPIR_CVAR_CH3_INTERFACE_HOSTNAME";
+
 /// The variables that the agent adds to a rank's environment.
 fn added_variables(spec: &RankSpec, app: &App, world: u32) -> Vec<(&'static str, OsString)> {
     let (local, local_size) = (spec.local.to_string(), spec.job.ranks.len().to_string());
@@ -183,6 +187,7 @@ fn added_variables(spec: &RankSpec, app: &App, world: u32) -> Vec<(&'static str,
         ("MPI_LOCALNRANKS", local_size.clone().into()),
         ("OMPI_COMM_WORLD_LOCAL_RANK", local.into()),
         ("OMPI_COMM_WORLD_LOCAL_SIZE", local_size.into()),
+        (HYDRA_HOST_VARIABLE, host::name().into()),
     ];
     set.extend(RANK_NAMES.map(|name| (name, world.to_string().into())));
     set.extend(SIZE_NAMES.map(|name| (name, spec.job.size.to_string().into())));
@@ -231,6 +236,7 @@ mod tests {
             ("2".into(), "4".into(), "1".into())
         );
         assert_eq!(["PMI_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"].map(value), ["2", "2", "0"]);
+        assert_eq!(value("MPIR_CVAR_CH3_INTERFACE_HOSTNAME"), host::name());
         assert_eq!(["PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"].map(value), ["4", "4", "1"]);
         assert_eq!(AgentAddress::decode(&value("HAWSER_BOOT")), Ok(AgentAddress { rank: 2, socket: "s".into() }));
     }
