@@ -435,6 +435,11 @@ pub unsafe fn reduce<A: Abi>(
         // SAFETY: the caller's buffers.
         _ => unsafe { vectors::<A>(send, recv, count, datatype, op) }?,
     };
+    // A rank that is not the root may not send in place, but its empty vector may have this address
+    // (`not_in_place_unless_empty`).
+    let is_empty = vectors.send.is_none() && vectors.count == 0;
+    let send = if is_empty { Some(vectors.recv) } else { vectors.send };
+    let vectors = ReductionBuffers { send, ..vectors };
     Ok(collective::reduce(form, &vectors, at, comm_handle)?)
 }
 
