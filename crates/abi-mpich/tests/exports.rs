@@ -58,7 +58,7 @@ fn a_program_asks_before_mpi_init() {
     for compiler in ["cc", "g++"] {
         let program = compile("abi/tests/c/local.c", &[], &dir, compiler);
         let output = run(Command::new(program).env("LD_LIBRARY_PATH", &dir.0));
-        let expected = "abi -1.-1\nmpi 5.0\nlibrary Hawser 1\nworld 1 1\nstatus 1 1 1 1\naint 7 1\n\
+        let expected = "abi -1.-1\nmpi 5.0\nlibrary MPICH  1 1\nworld 1 1\nstatus 1 1 1 1\naint 7 1\n\
                         error MPI_ERR_TRUNCATE: message truncated 1\npcontrol 0 0\ntime 1 1\n";
         assert_eq!(output, expected);
     }

@@ -56,7 +56,7 @@ fn a_program_asks_before_mpi_init() {
         cc.args(["-x", language]).arg(&source).args(["-x", "none", "-I"]).arg(root().join("include/std"));
         run(cc.arg("-L").arg(&dir.0).args(["-lmpi_abi", "-o"]).arg(&program));
         let output = run(Command::new(program).env("LD_LIBRARY_PATH", &dir.0));
-        let expected = "abi 1.0\nmpi 5.0\nlibrary Hawser 1\nworld 1 1\nstatus 1 1 1 1\naint 7 1\n\
+        let expected = "abi 1.0\nmpi 5.0\nlibrary Hawser 1 1\nworld 1 1\nstatus 1 1 1 1\naint 7 1\n\
                         error MPI_ERR_TRUNCATE: message truncated 1\npcontrol 0 0\ntime 1 1\n";
         assert_eq!(output, expected);
     }

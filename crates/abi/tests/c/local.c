@@ -18,7 +18,7 @@ int main(void)
     MPI_Get_version(&version, &subversion);
     printf("mpi %d.%d\n", version, subversion);
     MPI_Get_library_version(text, &len);
-    printf("library %.6s %d\n", text, len == (int)strlen(text));
+    printf("library %.6s %d %d\n", text, strstr(text, "Hawser ") != NULL, len == (int)strlen(text));
     printf("world %d %d\n", MPI_Comm_fromint(MPI_Comm_toint(MPI_COMM_WORLD)) == MPI_COMM_WORLD,
            MPI_Type_toint(MPI_INT) != MPI_Type_toint(MPI_FLOAT));
 
