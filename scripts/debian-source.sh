@@ -20,9 +20,17 @@ for list in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
 done
 # An update fails where one of the lists is of a repository without sources; those that it has are there all the same.
 get update || true
-if (cd "$dir" && get source --download-only --tar-only "$package"); then
-    tar -xf "$dir/$package"_*.orig.tar.* -C "$dir" --strip-components 1
-    rm -rf "$dir/apt"
+rm -rf "$dir/new" "$dir/$package"_*.orig.tar.*
+mkdir "$dir/new"
+# FILE comes last to its place, so that an interrupted run is repeated.
+if (cd "$dir" && get source --download-only --tar-only "$package") &&
+    tar -xf "$dir/$package"_*.orig.tar.* -C "$dir/new" --strip-components 1; then
+    rm -rf "$dir/apt" "$dir/${file%%/*}"
+    first=${file%%/*}
+    for entry in "$dir/new"/* "$dir/new"/.[!.]*; do
+        [ ! -e "$entry" ] || [ "${entry##*/}" = "$first" ] || { rm -rf "$dir/${entry##*/}" && mv "$entry" "$dir/"; }
+    done
+    mv "$dir/new/$first" "$dir/" && rmdir "$dir/new"
 else
     echo "debian-source.sh: apt-get cannot download the source of $package, nothing is tested with it"
 fi

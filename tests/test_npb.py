@@ -67,11 +67,11 @@ def test_offers_are_measured_as_the_paper_does(session, tmp_path):
     ("wrong", "the program found its result wrong (Verification = UNSUCCESSFUL)"),
     ("silent", "the program has printed no result"),
     ("aborted", "it ended with exit status: 3"),
-    ("hung", "it did not end within 2 s (--timeout)"),
+    ("hung", "it did not end within 10 s (--timeout)"),
 ])
 def test_a_job_without_a_result_is_noted_and_the_others_go_on(session, tmp_path, like, cause):
     libraries = ["--lib", f"hawser={prefix()}", "--lib", f"bad={prefix()},NPB_LIKE={like}"]
-    ran = npb(session, tmp_path, "--program", "is", "-n", "2", "--timeout", "2", *libraries)
+    ran = npb(session, tmp_path, "--program", "is", "-n", "2", "--timeout", "10" if like == "hung" else "60", *libraries)
     assert ran.returncode == 1 and ran.stderr.count(f"hawser-bench: bad, is.S on 2 ranks: {cause}") == 2, ran
     record, ended = jobs(tmp_path)
     assert not record["complete"] and set(ended) == {("hawser", "is", 2)} and len(record["jobs"]) == 2
@@ -117,6 +117,13 @@ def test_wrong_options_say_what_is_wrong(session, tmp_path, words, cause):
 def test_a_folder_of_results_that_cannot_be_made_is_named(session, tmp_path):
     ran = npb(session, tmp_path, out="/dev/null/x")
     assert ran.returncode == 1 and ran.stderr.startswith("hawser-bench: npb: cannot make the folder /dev/null/x: "), ran
+
+
+def test_results_are_not_written_to_the_sources(session, tmp_path):
+    shutil.copytree(LIKE, tmp_path / "sources")
+    ran = npb(session, tmp_path, out="sources/new", sources=tmp_path / "sources")
+    assert ran.returncode == 1 and "lies in the sources; name another folder by --out" in ran.stderr, ran
+    assert not (tmp_path / "sources/new").exists()
 
 
 def test_another_folder_is_refused(session, tmp_path):

@@ -49,7 +49,7 @@ static void nothing(void *at)
     MPI_Request request;
     MPI_Datatype empty;
     char packed[8];
-    int position = 0, size = -1;
+    int position = 0, length = -1;
     OK(MPI_Type_contiguous(0, MPI_INT, &empty));
     OK(MPI_Type_commit(&empty));
     OK(MPI_Irecv(at, 0, MPI_BYTE, me, TAG, MPI_COMM_WORLD, &request));
@@ -59,7 +59,10 @@ static void nothing(void *at)
     OK(MPI_Bcast(at, 0, MPI_INT, 0, MPI_COMM_WORLD));
     OK(MPI_Allreduce(at, at, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
     OK(MPI_Reduce(at, at, 0, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD));
-    OK(MPI_Pack_size(7, empty, MPI_COMM_WORLD, &size));
+    int counts[64] = {0};
+    OK(MPI_Gatherv(at, 0, MPI_INT, at, counts, counts, MPI_INT, size - 1, MPI_COMM_WORLD));
+    OK(MPI_Scatterv(at, counts, counts, MPI_INT, at, 0, MPI_INT, size - 1, MPI_COMM_WORLD));
+    OK(MPI_Pack_size(7, empty, MPI_COMM_WORLD, &length));
     OK(MPI_Pack(at, 7, empty, packed, 8, &position, MPI_COMM_WORLD));
     OK(MPI_Pack(at, 0, MPI_INT, at, 0, &position, MPI_COMM_WORLD));
     OK(MPI_Unpack(at, 0, &position, at, 7, empty, MPI_COMM_WORLD));

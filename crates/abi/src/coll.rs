@@ -38,7 +38,8 @@ unsafe fn unless_in_place<A: Abi>(
 }
 
 /// Makes the buffer argument of a rank's own block. None if the address is MPI_IN_PLACE, or if `root` is MPI_ROOT or
-/// MPI_PROC_NULL, because the rank has no block then (MPI-5.0 §6.2.3).
+/// MPI_PROC_NULL, because the rank has no block then (MPI-5.0 §6.2.3). Only the root may have its block in place; on
+/// other ranks a buffer without bytes may have this address (`not_in_place_unless_empty`).
 ///
 /// # Safety
 /// The same as for `buf`, if the rank has a block.
@@ -47,9 +48,14 @@ unsafe fn own_block<A: Abi>(
     count: impl IntArg,
     datatype: A::Datatype,
     root: c_int,
+    on: A::Comm,
 ) -> hawser_base::Result<Option<BufferArg>> {
     match A::rank_in(root) {
         ROOT | PROC_NULL => Ok(None),
+        // SAFETY: the caller's promise.
+        _ if in_place::<A>(at) && !is_root::<A>(&comm::<A>(on)?, root) => unsafe {
+            Ok(buf::<A>(at, count, datatype).ok())
+        },
         // SAFETY: the caller's promise.
         _ => unsafe { unless_in_place::<A>(at, count, datatype) },
     }
@@ -104,10 +110,12 @@ pub(crate) unsafe fn vector<'a, A: Abi>(
     datatype: A::Datatype,
     ranks: usize,
 ) -> hawser_base::Result<VectorBufferArg<'a>> {
-    not_in_place::<A>(at)?;
     // SAFETY: the caller's promise.
     unsafe {
         let (counts, displs) = (array(counts, ranks, "counts")?, array(displs, ranks, "displs")?);
+        if counts.iter().any(|count| count.wide() != 0) {
+            not_in_place::<A>(at)?;
+        }
         Ok(VectorBufferArg {
             at: UserPtr::new(at.cast()),
             counts: ints(counts),
@@ -191,7 +199,7 @@ pub unsafe fn gather<A: Abi>(
     // SAFETY: the caller's buffers.
     let (send, recv) = unsafe {
         let recv = root_buffer::<A>(recv_at, recv_count, recv_type, root, on)?;
-        (own_block::<A>(send_at, send_count, send_type, root)?, recv)
+        (own_block::<A>(send_at, send_count, send_type, root, on)?, recv)
     };
     Ok(collective::gather(form, send.as_ref(), &recv, A::rank_in(root), handle(on)?)?)
 }
@@ -218,7 +226,7 @@ pub unsafe fn gatherv<A: Abi>(
             true => vector::<A>(recv_at, recv_counts, displs, recv_type, found.addressed_group().size() as usize)?,
             false => no_vector(),
         };
-        (own_block::<A>(send_at, send_count, send_type, root)?, recv)
+        (own_block::<A>(send_at, send_count, send_type, root, on)?, recv)
     };
     Ok(collective::gatherv(form, send.as_ref(), &recv, A::rank_in(root), handle(on)?)?)
 }
@@ -240,7 +248,7 @@ pub unsafe fn scatter<A: Abi>(
     // SAFETY: the caller's buffers.
     let (send, recv) = unsafe {
         let send = root_buffer::<A>(send_at, send_count, send_type, root, on)?;
-        (send, own_block::<A>(recv_at, recv_count, recv_type, root)?)
+        (send, own_block::<A>(recv_at, recv_count, recv_type, root, on)?)
     };
     Ok(collective::scatter(form, &send, recv.as_ref(), A::rank_in(root), handle(on)?)?)
 }
@@ -267,7 +275,7 @@ pub unsafe fn scatterv<A: Abi>(
             true => vector::<A>(send_at, send_counts, displs, send_type, found.addressed_group().size() as usize)?,
             false => no_vector(),
         };
-        (send, own_block::<A>(recv_at, recv_count, recv_type, root)?)
+        (send, own_block::<A>(recv_at, recv_count, recv_type, root, on)?)
     };
     Ok(collective::scatterv(form, &send, recv.as_ref(), A::rank_in(root), handle(on)?)?)
 }

@@ -35,7 +35,7 @@ pub enum TestBed {
         mtu: usize,
         remote_shell: PathBuf,
     },
-    /// The two hosts; `remote_shell` is used instead of ssh.
+    /// The hosts, two for a run; `remote_shell` is used instead of ssh.
     Hosts {
         hosts: Vec<String>,
         remote_shell: Option<PathBuf>,

@@ -47,7 +47,8 @@ pub static PROCESS_VM_FROM: Param = Param {
     kind: ParamKind::Bytes { min: 0, max: 1 << 40 },
     default: "",
     help: "shortest send buffer in private memory that the receiver reads by process_vm_readv if permitted, in bytes; \
-           empty: as trials find it from 24 KiB on, where such copies are fast enough",
+           empty: as trials find it from 24 KiB on, where such copies are fast enough; 64 KiB with more ranks than \
+           cores",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_TUNER_DETAIL,
     read: ReadTime::AtStart,

@@ -93,7 +93,7 @@ fn arenas(ranks: usize) -> (TestNet, MakeMemory) {
 
 /// Makes a net in which each rank's memory is private, and may be reached by all.
 fn private(ranks: usize) -> (TestNet, MakeMemory) {
-    let segment = segment(ranks, HostFacts { process_vm: ProcessVm::Allowed, ..HostFacts::default() });
+    let segment = segment(ranks, HostFacts { process_vm: ProcessVm::Allowed, cores: 64, ..HostFacts::default() });
     (0..ranks).for_each(|rank| segment.rank(rank).set_pid(host::pid()));
     (net_of(&segment), Box::new(|_, len| conformance::words(len)))
 }

@@ -310,6 +310,7 @@ fn segment() -> Segment {
         through_memory_mb_s: 1000,
         process_vm_mb_s: 2000,
         process_vm_call_ns: 1,
+        cores: 64,
         ..HostFacts::default()
     };
     let spec = SegmentSpec { facts, ..SegmentSpec::without_spares("fuzz", "here", RANKS, (0..RANKS as u32).collect()) };

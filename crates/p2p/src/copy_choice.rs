@@ -130,10 +130,31 @@ mod tests {
         assert_eq!(of(128 << 10, true), Packets);
     }
 
+    /// Sends what a class has before its first trial; no moment is quiet.
+    fn before_trials(choice: &mut CopyChoice, is_exchange: bool) {
+        for number in 0..(FIRST_TRIAL_AFTER >> 20) as u32 {
+            let message = LongMessage { bytes: 1 << 20, number: number + 1_000_000, is_exchange };
+            assert_eq!(choice.choose(message, || false, || 0), Packets);
+        }
+    }
+
+    #[test]
+    fn the_first_trial_begins_late() {
+        let mut choice = CopyChoice::new(7);
+        let mut reads = 0;
+        for number in 0..2 * (FIRST_TRIAL_AFTER >> 20) as u32 {
+            let message = LongMessage { bytes: 1 << 20, number, is_exchange: false };
+            reads += u32::from(choice.choose(message, || true, || number.into()) == Read);
+            assert!(reads == 0 || u64::from(number) << 20 >= FIRST_TRIAL_AFTER - (1 << 20), "{number}");
+        }
+        assert!(reads > 0);
+    }
+
     #[test]
     fn a_message_that_is_tried_again_counts_once_and_keeps_its_way() {
         for seed in 0..100 {
             let mut choice = CopyChoice::new(seed);
+            [false, true].into_iter().for_each(|is_exchange| before_trials(&mut choice, is_exchange));
             let mut choose =
                 |is_exchange| choice.choose(LongMessage { bytes: 1 << 20, number: 7, is_exchange }, || true, || 0);
             let first = choose(false);
@@ -146,6 +167,7 @@ mod tests {
     fn without_a_quiet_moment_messages_go_in_packets() {
         for seed in 0..100 {
             let (mut never, mut no_longer) = (CopyChoice::new(seed), CopyChoice::new(seed));
+            before_trials(&mut no_longer, false);
             for number in 0..400 {
                 let message = LongMessage { bytes: 1 << 20, number, is_exchange: false };
                 assert_eq!(never.choose(message, || false, || 0), Packets);

@@ -68,7 +68,7 @@ pub fn run(options: &NpbOptions) -> Result<u8, String> {
     let to_text = |error: io::Error| error.to_string();
     let sources = sources::find(&options.dir)?;
     let libraries = libraries(options)?;
-    let out = out_folder(&options.out)?;
+    let out = out_folder(&options.out, &sources)?;
     // The programs are built in the folder of results, which all hosts have, and removed with the value.
     let scratch = tempfile::Builder::new().prefix(".npb-").tempdir_in(&out).map_err(to_text)?;
     let testbed = match options.hosts.as_slice() {
@@ -120,8 +120,14 @@ fn publish(record: &NpbRecord, out: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes the folder of results, and returns its full path: jobs are started in another folder.
-fn out_folder(out: &Path) -> Result<PathBuf, String> {
+/// Makes the folder of results, and returns its full path: jobs are started in another folder. It must not lie in the
+/// sources, which are copied to it.
+fn out_folder(out: &Path, sources: &Path) -> Result<PathBuf, String> {
+    let named = std::path::absolute(out).unwrap_or_else(|_| out.into());
+    let there = named.ancestors().find_map(|folder| folder.canonicalize().ok());
+    if there.is_some_and(|folder| folder.starts_with(sources.canonicalize().unwrap_or_else(|_| sources.into()))) {
+        return Err(format!("{} lies in the sources; name another folder by --out", out.display()));
+    }
     let made = std::fs::create_dir_all(out).and_then(|()| out.canonicalize());
     made.map_err(|error| format!("cannot make the folder {}: {error}", out.display()))
 }

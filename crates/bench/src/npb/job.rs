@@ -8,13 +8,16 @@ use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// The interval between two looks whether the job has ended: too seldom to take its ranks' time.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// The time that a job has to end after SIGTERM.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time limit for reading what a job has left in its pipes, which a process outside its group may hold open.
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// The number of the last lines that an error shows.
 const TAIL_LINES: usize = 4;
 
@@ -49,7 +52,9 @@ pub fn run(mut command: Command, timeout_s: u64, stop: &AtomicBool) -> Result<Op
         thread::sleep(POLL_INTERVAL);
     };
     let elapsed_s = begin.elapsed().as_secs_f64();
-    let [output, errors] = [output, errors].map(|reader| reader.join().unwrap_or_default());
+    // Processes of the job that are left end too: they would hold the pipes open.
+    let _ = signals::send(-(child.id() as i32), signals::SIGKILL);
+    let [output, errors] = [output, errors].map(|text| text.recv_timeout(READ_TIMEOUT).unwrap_or_default());
     match status {
         Some(status) if status.success() => Ok(Some(FinishedJob { output, errors, elapsed_s })),
         Some(status) => Err(failure(status, &output, &errors)),
@@ -58,8 +63,11 @@ pub fn run(mut command: Command, timeout_s: u64, stop: &AtomicBool) -> Result<Op
     }
 }
 
-fn read_all(from: impl Read + Send + 'static) -> JoinHandle<String> {
-    thread::spawn(move || process_output::lines(from).map(|line| line + "\n").collect())
+/// Returns where all that a process writes arrives, at its end. A thread reads it.
+fn read_all(from: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || sender.send(process_output::lines(from).map(|line| line + "\n").collect::<String>()));
+    receiver
 }
 
 /// Ends the job by SIGTERM; if it does not end in time, by SIGKILL.

@@ -104,7 +104,10 @@ impl Series<'_> {
         let mut built = Vec::new();
         for builder in builders {
             let path = builder.build(program, class);
-            built.push((builder.compilers(), path.map_err(|cause| self.note(cause, progress)).ok()));
+            if let (Err(cause), false) = (&path, self.stop.load(Relaxed)) {
+                self.note(cause.clone(), progress);
+            }
+            built.push((builder.compilers(), path.ok()));
         }
         let of_library = |library| {
             let compilers = compilers(library);

@@ -171,13 +171,15 @@ fn percent(part: u64, whole: u64) -> String {
     if whole == 0 { "-".into() } else { format!("{:.2}", part.min(whole) as f64 * 100.0 / whole as f64) }
 }
 
-/// Returns a figure with at least three significant digits.
+/// Returns a figure with three significant digits, and at most five behind the point.
 fn figure(value: f64) -> String {
     match value {
         _ if value >= 100.0 => format!("{value:.0}"),
         _ if value >= 10.0 => format!("{value:.1}"),
         _ if value >= 1.0 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
+        _ if value >= 0.1 || value == 0.0 => format!("{value:.3}"),
+        _ if value >= 0.01 => format!("{value:.4}"),
+        _ => format!("{value:.5}"),
     }
 }
 
@@ -233,8 +235,8 @@ mod tests {
         ]));
         for line in [
             "| program | library | 1 rank | 2 ranks |",
-            "| MG | hawser | 4.00 [1.00] | 0.032 [125.00] |",
-            "| MG | mpich | - | 0.050 |",
+            "| MG | hawser | 4.00 [1.00] | 0.0320 [125.00] |",
+            "| MG | mpich | - | 0.0500 |",
             "| MG | - | 0.800 (impi) |",
             "| geometric mean | - | 0.800 |",
             "note: mpich, is.W on 2 ranks: it ended",
