@@ -229,6 +229,5 @@ fn selected_layers(options: &RunOptions, testbed: &TestBed) -> Vec<&'static Laye
 }
 
 fn libraries(options: &RunOptions) -> Vec<LibrarySpec> {
-    let own = || vec![LibrarySpec { name: "hawser".into(), prefix: testbed::own_prefix(), variables: Vec::new() }];
-    options.libraries.clone().unwrap_or_else(own)
+    options.libraries.clone().unwrap_or_else(|| vec![LibrarySpec::of_this_installation()])
 }

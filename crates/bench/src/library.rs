@@ -7,7 +7,7 @@
 use crate::measured_system::SystemSpec;
 use crate::record::CurveLevel;
 use crate::task::TrafficPattern;
-use crate::testbed::TestBed;
+use crate::testbed::{self, TestBed};
 use clap::ValueEnum;
 use hawser_boot::hosts::ALLOCATION_VARIABLES;
 use std::ffi::OsString;
@@ -26,6 +26,13 @@ pub struct LibrarySpec {
     pub prefix: PathBuf,
     /// Variables that are set for this library's job alone, so that one library can be measured twice.
     pub variables: Vec<(String, String)>,
+}
+
+impl LibrarySpec {
+    /// The library of the installation that this program is part of.
+    pub fn of_this_installation() -> LibrarySpec {
+        LibrarySpec { name: "hawser".into(), prefix: testbed::own_prefix(), variables: Vec::new() }
+    }
 }
 
 impl FromStr for LibrarySpec {
@@ -267,7 +274,7 @@ fn launcher_family(prefix: &Path) -> Result<LauncherFamily, LibraryError> {
 /// Returns the worker for an ABI: the one in the installation of this program, or one that the compiler wrapper of
 /// this installation makes in `scratch`, for the ABI's header.
 fn installed_worker(abi: &str, scratch: &Path) -> Result<PathBuf, LibraryError> {
-    let prefix = crate::testbed::own_prefix();
+    let prefix = testbed::own_prefix();
     let there = prefix.join(format!("libexec/hawser/bench-{abi}"));
     if there.exists() {
         return Ok(there);

@@ -95,7 +95,8 @@ pub fn measure(
     progress.finish_and_clear();
 }
 
-fn progress(tasks: u64) -> ProgressBar {
+/// Returns the progress bar of so many tasks, or jobs.
+pub fn progress(tasks: u64) -> ProgressBar {
     let style = "{prefix}{msg:>24} {wide_bar} {percent:>3} %, {eta} left";
     ProgressBar::new(tasks).with_style(ProgressStyle::with_template(style).expect("a template that was tried"))
 }

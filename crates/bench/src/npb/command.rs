@@ -134,8 +134,8 @@ fn out_folder(out: &Path, sources: &Path) -> Result<PathBuf, String> {
 
 /// Finds all libraries that the options name, with their variants.
 fn libraries(options: &NpbOptions) -> Result<Vec<MpiLibrary>, String> {
-    let own = || LibrarySpec { name: "hawser".into(), prefix: testbed::own_prefix(), variables: Vec::new() };
-    let named = if options.libraries.is_empty() { vec![own()] } else { options.libraries.clone() };
+    let own = || vec![LibrarySpec::of_this_installation()];
+    let named = if options.libraries.is_empty() { own() } else { options.libraries.clone() };
     let mut found = Vec::new();
     for spec in named {
         let find = |spec: LibrarySpec| {

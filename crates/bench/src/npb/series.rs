@@ -8,8 +8,9 @@ use super::record::{JobRecord, NpbRecord};
 use super::sources::{Compilers, ProgramBuilder};
 use super::{job, output};
 use crate::library::{LibraryAbi, MpiLibrary, RankBinding};
+use crate::run;
 use crate::testbed::{self, TestBed};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -62,7 +63,7 @@ impl Series<'_> {
                 builders.push(ProgramBuilder::new(self.sources, folder, compilers, &self.config.fortran_flags)?);
             }
         }
-        let progress = progress(self.job_count());
+        let progress = run::progress(self.job_count());
         for class in self.config.classes.clone() {
             for program in self.config.programs.clone() {
                 progress.set_message(format!("build {}.{}", program.name(), class.name()));
@@ -181,9 +182,4 @@ impl Series<'_> {
         progress.suspend(|| eprintln!("hawser-bench: {note}"));
         self.record.notes.push(note);
     }
-}
-
-fn progress(jobs: u64) -> ProgressBar {
-    let style = "{msg:>32} {wide_bar} {percent:>3} %, {eta} left";
-    ProgressBar::new(jobs).with_style(ProgressStyle::with_template(style).expect("a template that was tried"))
 }
