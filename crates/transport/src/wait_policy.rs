@@ -9,7 +9,7 @@
 //! no thread yields. A thread that wakes on another rank's core leaves it (`core_sharing`).
 
 use crate::core_sharing::CoreSharing;
-use crate::cpu_hog::{HogDetector, RankPages};
+use crate::cpu_hog::{HogDetector, RankPages, SLICE_NS};
 use crate::fabric::Fabric;
 use crate::poll_tracker::PollTracker;
 use hawser_base::param::{Param, ParamKind, ReadTime};
@@ -265,6 +265,9 @@ impl WaitPolicy {
         if self.hog.record_yield(begin_ns, end_ns) {
             self.shared_core_yields.store(0, Relaxed); // spinning costs the hog's time, yielding ours
         } else if took_ns > self.shared_core_ns {
+            if took_ns < SLICE_NS {
+                self.hog.record_short_turn();
+            }
             self.shared_core_yields.store(SHARED_CORE_YIELDS, Relaxed);
         } else if self.is_core_shared() {
             self.shared_core_yields.store(self.shared_core_yields.load(Relaxed).saturating_sub(1), Relaxed);
@@ -595,7 +598,7 @@ mod tests {
         let policy =
             WaitPolicy { shared_core_yields: SHARED_CORE_YIELDS.into(), hog: HogDetector::alone(), ..wait_policy() };
         let (now_ns, slice_ns) = (clock::now_ns(), 5_000_000);
-        for end_ns in [now_ns - slice_ns, now_ns] {
+        for end_ns in (0..6).rev().map(|slices| now_ns - slices * slice_ns) {
             policy.record_yield(end_ns - slice_ns, end_ns);
         }
         assert!(!policy.is_oversubscribed());
