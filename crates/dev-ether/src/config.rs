@@ -23,8 +23,8 @@ pub static PORT: Param = Param {
            stream (TCP), xdp (both kinds of raw frames by AF_XDP, which bypasses the kernel's network stack), xdp-udp \
            (only raw frames of UDP by AF_XDP); with xdp and xdp-udp only the first rank of a host uses AF_XDP, all \
            others use packet and packet-udp; empty: packet if permitted, packet-udp for peers that do not answer by \
-           packet, udp, and stream for messages from 3 KiB on if it measures faster and the network is no slower than \
-           1 Gbit/s Ethernet",
+           packet, udp, and stream for messages from 3 KiB on unless others measure faster or the network is slower \
+           than 1 Gbit/s Ethernet",
     // `unreachable` reports ranks that have no kind of port in common.
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_BASIC,

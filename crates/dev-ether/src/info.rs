@@ -124,7 +124,7 @@ fn line(attempt: &PortAttempt, config: &EtherConfig, is_requested: bool, fits: b
             Method::PacketUdp => "in reserve for short messages to peers that do not answer by packet",
             Method::Udp => "tried for bulk, and for short messages if no method of lower latency works",
             Method::Stream => {
-                "in reserve for messages from 3 KiB on if it measures faster, and for all if no other method works"
+                "in reserve for messages from 3 KiB on unless others measure faster, and for all if no other method works"
             }
         },
     };

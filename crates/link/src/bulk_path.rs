@@ -6,7 +6,8 @@
 //! count as one more path. Further flows are requested if the best path carries no more than some networks allow one
 //! flow (P39 of docs/protocol.md).
 //!
-//! Until its own trial a peer is sent bulk by the path that won with another peer (`shared_stats`).
+//! The first trial begins late, because short programs end before it has paid. Until then a peer is sent bulk by the
+//! path that won with another peer (`shared_stats`), or by the path made for bulk, which is TCP where there is any.
 //!
 //! The module sends nothing, and reads no clock. Used by `connection`, `path` and `reachability`; uses
 //! `shared_stats`, `goodput` and `port_traits`.
@@ -14,7 +15,7 @@
 use crate::goodput::GoodputEstimator;
 use crate::marks::{Mark, mark};
 use crate::port_traits::{LatencyClass, NicPair};
-use crate::shared_stats::{BestPath, SharedStats};
+use crate::shared_stats::{BestPath, FIRST_TRIAL_BYTES, SharedStats};
 
 /// The maximum number of bytes at the start of an interval that do not count because their frames were cut for the
 /// path of the previous interval. It is the length of an interval: if there are more such bytes, all bulk consists of
@@ -69,12 +70,16 @@ const MULTI_FLOW_FACTOR: u64 = 4;
 const RETRIAL_BYTES: u64 = 64 << 20;
 const RETRIAL_BYTES_MAX: u64 = 1 << 40;
 
-/// The maximum number of bytes that a peer is sent by an untried path because another peer's paths are in a trial. It
+/// The time after the first bulk to a peer, in ns, at which the first trial begins even if fewer bytes were sent. By
+/// then a path that suits the network badly has cost enough; at 1 Gbit/s FIRST_TRIAL_BYTES take about as long.
+const FIRST_TRIAL_NS: u64 = 500_000_000;
+
+/// The maximum number of bytes by which the first trial is late because another peer's paths are in a trial. It
 /// is more than the longest trial of three paths takes.
 const WAIT_BYTES: u64 = 32 << 20;
 
 const _: () = assert!(
-    3 * TRIAL_INTERVALS as u64 * (WARMUP_BYTES as u64 + INTERVAL_BYTES) < WAIT_BYTES && WAIT_BYTES < RETRIAL_BYTES
+    3 * TRIAL_INTERVALS as u64 * (WARMUP_BYTES as u64 + INTERVAL_BYTES) < WAIT_BYTES && WAIT_BYTES < FIRST_TRIAL_BYTES
 );
 const _: () = assert!(2 * DISCARD_AFTER_BYTES <= INTERVAL_BYTES && 10 * 10 * DISCARD_AFTER_BYTES <= RETRIAL_BYTES);
 const _: () = assert!(RETRIAL_BYTES < RETRIAL_BYTES_MAX);
@@ -121,8 +126,11 @@ pub struct BulkPathSelector {
     /// not hold, because raw frames over all of them together cost a multiple of the CPU time: three ports of 500
     /// Mbit/s carried 997 Mbit/s by raw frames, and 1157 Mbit/s otherwise.
     is_slow: bool,
-    /// Bytes of bulk that were sent outside of trials. It is used only before the first trial.
+    /// Bytes of bulk that were sent outside of trials; set to the bytes before the first trial (`SharedStats`) if fewer
+    /// have taken FIRST_TRIAL_NS. It is used only before the first trial.
     untried_bytes: u64,
+    /// The time of the first bulk that was not sent in a trial, in ns; None before it.
+    untried_since_ns: Option<u64>,
     /// Whether further flows are to be requested: the best path carries no more than a network may give one flow, or
     /// all flows together have won with another peer; bulk does not go to many peers; and they were not requested
     /// since.
@@ -144,6 +152,7 @@ impl BulkPathSelector {
             retrial_bytes: RETRIAL_BYTES,
             is_slow: false,
             untried_bytes: 0,
+            untried_since_ns: None,
             needs_flows: false,
             is_guess_multi_flow: false,
         }
@@ -190,10 +199,8 @@ impl BulkPathSelector {
     /// Whether bulk would be tried on a path of our port `local_port`, or use it, if that path were open now.
     pub fn may_need(&self, local_port: u8, stats: &SharedStats) -> bool {
         let nic = stats.nic(self.nic_pair);
-        let is_guessed =
-            nic.best_path().is_some_and(|best| best.local_port != local_port) && self.untried_bytes < RETRIAL_BYTES;
-        let waits = nic.best_path().is_none() && nic.has_trial_of_other(self.peer) && self.untried_bytes < WAIT_BYTES;
-        !self.is_slow && (self.winner.is_some() || self.has_trial() || !is_guessed && !waits)
+        let is_guessed = nic.best_path().is_some_and(|best| best.local_port != local_port) && self.is_early(stats);
+        !self.is_slow && (self.winner.is_some() || self.has_trial() || !is_guessed)
     }
 
     /// Begins a trial if bulk has no usable path, or if the network has become slow or is no longer slow. It is
@@ -248,23 +255,35 @@ impl BulkPathSelector {
 
     /// Records that `bytes` bytes of bulk were sent on the current path in frames that were cut for another path.
     /// During a trial such frames measure nothing: the interval begins again behind them, for at most WARMUP_BYTES.
-    pub fn on_sent_of_other_mtu<W: BulkPath>(&mut self, bytes: usize, paths: &mut [W], stats: &mut SharedStats) {
+    pub fn on_sent_of_other_mtu<W: BulkPath>(
+        &mut self,
+        bytes: usize,
+        now_ns: u64,
+        paths: &mut [W],
+        stats: &mut SharedStats,
+    ) {
         if let Some(at) = self.current().filter(|_| self.has_trial() && self.warmup_bytes < WARMUP_BYTES) {
             mark(Mark::IntervalRestarted);
             self.warmup_bytes = self.warmup_bytes.saturating_add(bytes as u32);
             self.left_bytes = interval_bytes(&paths[at]) + bytes as u64;
             paths[at].goodput_mut().reset_interval();
         }
-        self.on_sent(bytes, paths, stats);
+        self.on_sent(bytes, now_ns, paths, stats);
     }
 
     /// Records that `bytes` bytes of bulk were sent on the current path. Begins the next interval or trial if it is
     /// due.
-    pub fn on_sent<W: BulkPath>(&mut self, bytes: usize, paths: &mut [W], stats: &mut SharedStats) {
+    pub fn on_sent<W: BulkPath>(&mut self, bytes: usize, now_ns: u64, paths: &mut [W], stats: &mut SharedStats) {
         let Some(at) = self.current() else { return };
         self.left_bytes = self.left_bytes.saturating_sub(bytes as u64);
         if self.intervals_left == 0 {
             self.untried_bytes = self.untried_bytes.saturating_add(bytes as u64);
+            let since_ns = *self.untried_since_ns.get_or_insert(now_ns);
+            let took_long = now_ns.saturating_sub(since_ns) >= FIRST_TRIAL_NS;
+            if self.winner.is_none() && self.is_early(stats) && took_long {
+                mark(Mark::FirstTrialByTime);
+                (self.untried_bytes, self.left_bytes) = (stats.first_trial_bytes(), 0);
+            }
             if self.left_bytes == 0 {
                 self.begin_trial(paths, stats);
             }
@@ -345,7 +364,7 @@ impl BulkPathSelector {
             return;
         }
         self.is_slow = self.is_slow_now(paths, stats);
-        if self.winner.is_none() && (self.use_guess(paths, stats) || self.use_any_path(paths, stats)) {
+        if self.winner.is_none() && self.use_guess(paths, stats) {
             return;
         }
         stats.nic_mut(self.nic_pair).begin_trial(self.peer);
@@ -356,22 +375,28 @@ impl BulkPathSelector {
         }
     }
 
-    /// Before the first trial, takes the usable path of the local port that won with another peer, if there is one;
-    /// in a slow network it takes the path for single frames instead. Returns whether it took a path.
+    /// Before the first trial, takes a path without any trial: the path of the local port that won with another peer,
+    /// or else the path made for bulk; in a slow network the path for single frames. Returns whether it took a path.
     fn use_guess<W: BulkPath>(&mut self, paths: &mut [W], stats: &SharedStats) -> bool {
         let nic = stats.nic(self.nic_pair);
-        // Peers that took the guess at about the same time have their trials one after the other.
-        let is_early = self.untried_bytes < RETRIAL_BYTES;
-        let is_behind = nic.has_trial_of_other(self.peer) && self.untried_bytes < RETRIAL_BYTES + WAIT_BYTES;
-        let Some(best) = nic.best_path().filter(|_| is_early || is_behind) else { return false };
-        let is_it =
-            |at: &usize| !paths[*at].is_multi_flow() && (self.is_slow || paths[*at].local_port() == best.local_port);
-        let Some(at) = self.candidates(paths).find(is_it) else { return false };
-        mark(Mark::PathGuessed);
-        self.is_guess_multi_flow = best.is_multi_flow && !nic.slow_network.has_many_peers();
+        // Peers that took a guess at about the same time have their trials one after the other.
+        let is_behind =
+            nic.has_trial_of_other(self.peer) && self.untried_bytes < stats.first_trial_bytes() + WAIT_BYTES;
+        if !self.is_early(stats) && !is_behind {
+            return false;
+        }
+        let singles = || self.candidates(paths).filter(|&at| !paths[at].is_multi_flow());
+        let best = nic.best_path();
+        let won = best.and_then(|best| singles().find(|&at| self.is_slow || paths[at].local_port() == best.local_port));
+        let Some(at) = won.or_else(|| singles().next_back()) else { return false };
+        mark(if won.is_some() { Mark::PathGuessed } else { Mark::BulkPathGuessed });
+        self.is_guess_multi_flow =
+            won.is_some() && best.is_some_and(|best| best.is_multi_flow) && !nic.slow_network.has_many_peers();
         self.needs_flows = self.is_guess_multi_flow;
         (self.current, self.intervals_left) = (Some(at as u8), 0);
-        self.left_bytes = if is_early { RETRIAL_BYTES } else { INTERVAL_BYTES };
+        // The path made for bulk is looked at again soon, because another peer's trial may end.
+        let is_settled = won.is_some() && self.is_early(stats);
+        self.left_bytes = if is_settled { stats.first_trial_bytes() - self.untried_bytes } else { INTERVAL_BYTES };
         let flows = self.candidates(paths).find(|&at| paths[at].is_multi_flow());
         if let Some(flows) = flows.filter(|_| self.is_guess_multi_flow) {
             self.try_multi_flow(flows, paths);
@@ -379,17 +404,9 @@ impl BulkPathSelector {
         true
     }
 
-    /// Before the first trial, takes any usable path during a trial of another peer's paths, or if the path that won
-    /// with another peer may still be opened here; but only for WAIT_BYTES bytes. Returns whether it took a path.
-    fn use_any_path<W: BulkPath>(&mut self, paths: &[W], stats: &SharedStats) -> bool {
-        let nic = stats.nic(self.nic_pair);
-        let waits = (nic.best_path().is_some() || nic.has_trial_of_other(self.peer)) && self.untried_bytes < WAIT_BYTES;
-        let singles = || self.candidates(paths).filter(|&at| !paths[at].is_multi_flow());
-        let any = || singles().find(|&at| paths[at].latency_class() >= LatencyClass::Bulk).or_else(|| singles().next());
-        let Some(at) = waits.then(any).flatten() else { return false };
-        mark(Mark::GuessAwaited);
-        (self.current, self.left_bytes, self.intervals_left) = (Some(at as u8), INTERVAL_BYTES, 0);
-        true
+    /// Whether it is too early for the first trial.
+    fn is_early(&self, stats: &SharedStats) -> bool {
+        self.untried_bytes < stats.first_trial_bytes()
     }
 
     /// Ends the interval of path `last`. Begins the next interval, or ends the trial if that was the last one.

@@ -674,7 +674,7 @@ impl Connection {
                 let is_of_other = taken > 0 && self.was_cut_for_other(at, len);
                 let selector = &mut self.selectors[selector_at];
                 let sent = if is_of_other { BulkPathSelector::on_sent_of_other_mtu } else { BulkPathSelector::on_sent };
-                sent(selector, bytes, &mut self.paths, &mut shared.stats);
+                sent(selector, bytes, now_ns, &mut self.paths, &mut shared.stats);
             }
         }
         shared.counters.frames += taken as u64;

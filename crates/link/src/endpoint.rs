@@ -122,6 +122,11 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
+    /// Sets the bytes of bulk to a peer before the first trial of its paths (`bulk_path`).
+    pub fn set_first_trial_bytes(&mut self, bytes: u64) {
+        self.shared.stats.set_first_trial_bytes(bytes);
+    }
+
     pub fn new(config: Config, seed: u64) -> Endpoint {
         let Config { me, ranks, key, frame_max, send_slots, reassembly_slots, ports } = config;
         assert!(
@@ -224,9 +229,9 @@ impl Endpoint {
     }
 
     /// Records that a message of `bytes` bytes was sent past link, by the path of `direct_path`.
-    pub fn record_direct(&mut self, peer: u32, bytes: usize) {
+    pub fn record_direct(&mut self, peer: u32, bytes: usize, now_ns: u64) {
         if let Some(connection) = self.connections.get_mut(peer) {
-            connection.record_direct(&mut self.shared.stats, bytes);
+            connection.record_direct(&mut self.shared.stats, bytes, now_ns);
         }
     }
 

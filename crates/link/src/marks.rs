@@ -92,7 +92,8 @@ marks! {
     TookSlower = "bulk took a slower path, since the fastest was full and would be for longer";
     BulkTried = "the paths over a NIC were tried with bulk";
     PathGuessed = "a peer was sent bulk by the path that won with another one";
-    GuessAwaited = "a peer was sent bulk by any path while those to another one were tried";
+    BulkPathGuessed = "a peer was sent bulk by the path made for it, before any trial";
+    FirstTrialByTime = "the first trial began because bulk had taken long";
     FlowsOpened = "further flows of a port were opened, since the network may limit each flow";
     FlowsTried = "all flows of a port were tried in addition to the paths that were measured before";
     FlowsUsed = "a further flow of a port carried bulk";

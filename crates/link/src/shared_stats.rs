@@ -1,13 +1,18 @@
 //! Shared statistics: what bulk transfers to all peers have shown about our NICs. For each NIC there are two facts.
-//! One is the path that won the last trial, which is the first guess for peers whose paths were not tried. Without it
-//! each of many peers would be sent twelve megabytes by paths that are not the best, and the trials would disturb
-//! each other. The other is the rate of all paths together (`slow_network`).
+//! One is the path that won the last trial, which is the first guess for peers whose paths were not tried. (The trials
+//! of many peers come one after the other, so that they do not disturb each other.) The other fact is the rate of all
+//! paths together (`slow_network`).
 //!
 //! The module decides nothing. Used by `bulk_path`, `connection` and `endpoint`; uses `slow_network` and
 //! `port_traits`.
 
 use crate::port_traits::{NicPair, PortTraits};
 use crate::slow_network::SlowNetworkDetector;
+
+/// The bytes of bulk to a peer, between two NICs, before their first trial. A trial of three paths sends up to 24 MiB,
+/// two thirds of it by the worse paths, and programs that send no more than that in all gain nothing by its result
+/// (docs/measurements/2026-11-30-npb-on-hosts.md).
+pub const FIRST_TRIAL_BYTES: u64 = 64 << 20;
 
 /// The time, in ns, without a poll after which a rank is taken to have computed, or to have had no core.
 const POLL_GAP_NS: u64 = 1_000_000;
@@ -16,6 +21,8 @@ const POLL_GAP_NS: u64 = 1_000_000;
 #[derive(Debug)]
 pub struct SharedStats {
     nics: Box<[NicStats]>,
+    /// The bytes of bulk to a peer before its first trial.
+    first_trial_bytes: u64,
     /// The time of this rank's last poll.
     polled_ns: u64,
     /// Whether this rank has slept since its last poll.
@@ -25,7 +32,18 @@ pub struct SharedStats {
 impl SharedStats {
     pub fn new(ports: &[PortTraits]) -> SharedStats {
         let nics = ports.iter().map(|port| 1 + usize::from(port.nic)).max().unwrap_or(0);
-        SharedStats { nics: vec![NicStats::default(); nics].into_boxed_slice(), polled_ns: 0, has_slept: false }
+        let nics = vec![NicStats::default(); nics].into_boxed_slice();
+        SharedStats { nics, first_trial_bytes: FIRST_TRIAL_BYTES, polled_ns: 0, has_slept: false }
+    }
+
+    /// The bytes of bulk to a peer before its first trial.
+    pub fn first_trial_bytes(&self) -> u64 {
+        self.first_trial_bytes
+    }
+
+    /// Sets the bytes of bulk to a peer before its first trial, instead of FIRST_TRIAL_BYTES.
+    pub fn set_first_trial_bytes(&mut self, bytes: u64) {
+        self.first_trial_bytes = bytes;
     }
 
     /// The statistics of our NIC of this pair.

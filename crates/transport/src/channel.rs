@@ -430,6 +430,12 @@ impl Channel {
         }
     }
 
+    /// Whether a poll for a packet of `from` is costly (`DevicePort::is_poll_costly`).
+    #[inline]
+    pub fn is_costly_to(&mut self, from: Peer) -> bool {
+        self.routes.route_to(from).device as usize >= self.costly_from
+    }
+
     /// Polls for a packet of `from`; packets of other peers may be delivered with it (`DevicePort::poll_from`).
     /// Returns whether any packet was delivered.
     #[inline(always)]

@@ -21,10 +21,13 @@ use std::sync::{Arc, OnceLock};
 /// schedulers (EEVDF: base_slice_ns, 1.4 ms on two cores; with its ticks 2 and 4 ms were measured), and more than a
 /// rank that also waits ever takes.
 pub const SLICE_NS: u64 = 1_000_000;
+/// A longer yield, in ns, was not ended by the scheduler's turn (a virtual core that stood still), and counts as if it
+/// had taken so long.
+const SLICE_MAX_NS: u64 = 10_000_000;
 /// If a yield costs another slice within this many times the slice's length, it may be no coincidence.
 const REPEAT_FACTOR: u64 = 16;
-/// The number of slices in such a row that show a hog. Beside ranks of other containers that compute for milliseconds
-/// three occur by chance in every run of NPB's MG, and six in one of six runs of FT.
+/// The number of slices in such a row that show a hog. Beside ranks of other containers that compute for milliseconds,
+/// rows of three occurred in every run of NPB's MG, and a row of six in one of six runs of FT.
 const HOG_SLICES: u32 = 6;
 /// After that no thread yields for this many times the slice's length: a fiftieth of the time is spent on checking
 /// whether the core is free again.
@@ -97,6 +100,7 @@ impl HogDetector {
         self.slices.store(slices, Relaxed);
         let is_hog = slices >= HOG_SLICES;
         if is_hog {
+            let took_ns = took_ns.min(SLICE_MAX_NS);
             self.no_yield_until_ns.store(end_ns.saturating_add(took_ns.saturating_mul(BACKOFF_FACTOR)), Relaxed);
         }
         is_hog

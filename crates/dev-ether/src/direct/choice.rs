@@ -7,7 +7,7 @@
 //! The module sends nothing, and reads no clock. Used by `direct`; uses a limit of `sender`.
 
 use super::sender::RETAINED_MAX_BYTES;
-use hawser_device::method_trial::{MethodPair, MethodTrial, TURN_BYTES_MAX, TurnOrder};
+use hawser_device::method_trial::{MethodPair, MethodTrial, RETRIAL_BYTES, TURN_BYTES_MAX, TurnOrder};
 
 /// The methods for an eager message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +28,12 @@ impl MethodPair for EagerMethod {
 /// and 11.7).
 const CLASS_ENDS: [usize; 4] = [8 << 10, 18 << 10, 32 << 10, 128 << 10];
 pub const CLASSES: usize = CLASS_ENDS.len() + 1;
+
+/// The first class in which direct packets are the better method on most networks. Its first trial and those of longer
+/// classes begin late, because a trial takes 4 MiB in a ping-pong, and up to 32 MiB in other programs: NPB's CG of
+/// class W sends 12 MiB to a peer, and was over before it (docs/measurements/2026-11-30-npb-on-hosts.md).
+const CLEAR_FROM_CLASS: usize = 2;
+const _: () = assert!(CLEAR_FROM_CLASS < CLASSES);
 
 /// The maximum length of a turn, in bytes. A program may hand over many messages at once, which takes less time than
 /// they need; but no more than its credit for eager messages, which has this number of bytes by default. So a turn
@@ -61,10 +67,11 @@ struct ClassChoice {
 impl EagerChoice {
     /// Makes the choices of rank `me` for its messages to `peer`.
     pub fn new(me: u32, peer: u32) -> EagerChoice {
-        let class = |_| ClassChoice {
-            trial: MethodTrial::new(TurnOrder::OfEnd { is_higher: me > peer }),
-            last: None,
-            answers: 0,
+        let order = TurnOrder::OfEnd { is_higher: me > peer };
+        let class = |at| {
+            let is_short = at < CLEAR_FROM_CLASS;
+            let trial = if is_short { MethodTrial::new(order) } else { MethodTrial::after(RETRIAL_BYTES, order) };
+            ClassChoice { trial, last: None, answers: 0 }
         };
         EagerChoice { classes: std::array::from_fn(class) }
     }
@@ -111,7 +118,7 @@ fn class_of(len: usize) -> usize {
 mod tests {
     use super::*;
     use EagerMethod::{Direct, Link};
-    use hawser_device::method_trial::{COST_PARTS, RETRIAL_BYTES, TURNS};
+    use hawser_device::method_trial::{COST_PARTS, TURNS};
 
     /// Sends messages of `len` bytes, each of which takes the time that `ns` returns. Returns the methods.
     fn send(
@@ -165,7 +172,9 @@ mod tests {
     fn each_class_is_chosen_by_itself() {
         let (mut choice, mut clock) = (EagerChoice::new(0, 1), (0, 0));
         send(&mut choice, &mut clock, (4 << 10, 9000), of(9_000, 5_000));
-        send(&mut choice, &mut clock, (100 << 10, 5000), of(50_000, 90_000));
+        let early = send(&mut choice, &mut clock, (100 << 10, 600), of(50_000, 90_000));
+        assert!(early.iter().all(|&method| method == Direct), "the first trial of long ones comes after 64 MiB");
+        send(&mut choice, &mut clock, (100 << 10, 4400), of(50_000, 90_000));
         assert_eq!(choice.found(), [Some(Link), None, None, Some(Direct), None]);
         assert_eq!(send(&mut choice, &mut clock, (8 << 10, 1), of(0, 0)), [Link]);
         assert_eq!(send(&mut choice, &mut clock, ((8 << 10) + 1, 1), of(0, 0)), [Direct]);

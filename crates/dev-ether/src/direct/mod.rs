@@ -339,7 +339,7 @@ impl DirectConnections {
         });
     }
 
-    /// Accepts a zero-copy send if TCP is the best path for bulk to the peer (`Endpoint::direct_path`) and a direct
+    /// Accepts a zero-copy send if TCP is the path for bulk to the peer (`Endpoint::direct_path`) and a direct
     /// connection to it is open; returns whether it did. If there is such a path but no connection, begins to open
     /// one for later sends. `ordered`: all messages that link has accepted
     /// before must be delivered before this send.
@@ -364,7 +364,7 @@ impl DirectConnections {
             connections.send_buffer.prepare_zero_copy(stream);
         }
         connections.sender.enqueue(send, header, after, tag_key, now_ns);
-        endpoint.record_direct(peer, send.mem.len());
+        endpoint.record_direct(peer, send.mem.len(), now_ns);
         self.activate(peer);
         self.write(peer, now_ns, port_set);
         true

@@ -6,7 +6,14 @@ use crate::slow_network::AckedBytes;
 
 const NIC_PAIR: NicPair = NicPair { local: 0, remote: 0 };
 
+/// Statistics with which the first trial begins at once.
 fn shared_stats() -> SharedStats {
+    let mut stats = late_trial_stats();
+    stats.set_first_trial_bytes(0);
+    stats
+}
+
+fn late_trial_stats() -> SharedStats {
     SharedStats::new(&[PortTraits::default()])
 }
 
@@ -87,8 +94,8 @@ fn send_with_stats(
         *now_ns += 64 * paths[at].slow_ns;
         paths[at].goodput.on_acked(64 << 10, false, *now_ns);
         // Idle time must not count.
-        *now_ns += 1_000_000;
-        selector.on_sent(64 << 10, paths, stats);
+        *now_ns += 100_000;
+        selector.on_sent(64 << 10, *now_ns, paths, stats);
     }
     by
 }
@@ -241,9 +248,9 @@ fn what_was_cut_for_another_way_shows_nothing_of_this_one() {
             now_ns += 64 * if is_short { 1000 } else { paths[at].slow_ns };
             paths[at].goodput.on_acked(64 << 10, false, now_ns);
             if is_short {
-                selector.on_sent_of_other_mtu(64 << 10, &mut paths, &mut stats)
+                selector.on_sent_of_other_mtu(64 << 10, now_ns, &mut paths, &mut stats)
             } else {
-                selector.on_sent(64 << 10, &mut paths, &mut stats)
+                selector.on_sent(64 << 10, now_ns, &mut paths, &mut stats)
             }
         }
         assert_eq!(selector.winner(), Some(winner), "{by:?}");
@@ -256,8 +263,35 @@ fn other_selector() -> BulkPathSelector {
 }
 
 #[test]
+fn the_first_trial_comes_late_but_sooner_where_the_path_made_for_bulk_is_slow() {
+    // 64 MiB by that path take 13 ms, and 0.1 s with the idle time; 23 MiB by the slow one 0.5 s.
+    for (slow_ns, by_guess) in [(200, 64), (20_000, 23)] {
+        let (mut selector, mut paths, mut now_ns) = (selector(), fake_paths(&[50, 100, slow_ns]), 0);
+        let mut stats = late_trial_stats();
+        let by = send_with_stats(&mut selector, &mut paths, (by_guess - 1) << 10, &mut now_ns, &mut stats);
+        assert_eq!((by, selector.has_trial()), (vec![0, 0, (by_guess - 1) << 10], false), "{slow_ns}");
+        send_with_stats(&mut selector, &mut paths, 1 << 10, &mut now_ns, &mut stats);
+        assert!(selector.has_trial(), "{slow_ns}");
+        send_with_stats(&mut selector, &mut paths, 24 << 10, &mut now_ns, &mut stats);
+        assert_eq!(selector.winner(), Some(0), "{slow_ns}");
+    }
+}
+
+#[test]
+fn a_path_for_bulk_that_opens_before_the_first_trial_is_taken_at_once() {
+    let (mut selector, mut paths, mut now_ns) = (selector(), fake_paths(&[50, 100, 200]), 0);
+    let mut stats = late_trial_stats();
+    paths[2].usable = false;
+    assert_eq!(send_with_stats(&mut selector, &mut paths, 1 << 10, &mut now_ns, &mut stats), [0, 1 << 10, 0]);
+    paths[2].usable = true;
+    selector.on_path_added(&mut paths, &mut stats);
+    assert_eq!(send_with_stats(&mut selector, &mut paths, 1 << 10, &mut now_ns, &mut stats), [0, 0, 1 << 10]);
+    assert!(!selector.has_trial());
+}
+
+#[test]
 fn what_won_with_one_peer_is_the_first_guess_for_others() {
-    let (mut stats, mut now_ns) = (shared_stats(), 0);
+    let (mut stats, mut now_ns) = (late_trial_stats(), 0);
     let (mut first, mut to_first) = (selector(), fake_paths(&[50, 100, 200]));
     let (mut second, mut to_second) = (other_selector(), fake_paths(&[50, 100, 200]));
     let mut send = |selector: &mut BulkPathSelector, paths: &mut [FakePath], mib: usize| {
@@ -266,13 +300,14 @@ fn what_won_with_one_peer_is_the_first_guess_for_others() {
             .map(|by| by >> 10)
             .collect::<Vec<_>>()
     };
-    send(&mut first, &mut to_first, 1);
-    // While the first peer's paths are tried, the other takes the path made for bulk; in the end it takes the winner.
-    assert_eq!(send(&mut second, &mut to_second, 3), [0, 3, 0]);
+    send(&mut first, &mut to_first, 65);
+    // Until the first peer's paths have been tried, the other takes the path made for bulk, then the winner.
+    assert_eq!((send(&mut second, &mut to_second, 3), first.has_trial()), (vec![0, 0, 3], true));
     send(&mut first, &mut to_first, 11);
     assert_eq!(first.winner(), Some(0));
-    assert_eq!(send(&mut second, &mut to_second, 65), [64, 1, 0]);
-    assert_eq!(second.winner(), None);
+    // The result is noticed after a MiB; the last MiB is the first one of the second peer's own trial.
+    assert_eq!(send(&mut second, &mut to_second, 62), [60, 0, 2]);
+    assert!(second.winner().is_none() && second.has_trial());
     // Its own trial finds that another path is better there.
     to_second[0].slow_ns = 500;
     send(&mut second, &mut to_second, 12);
@@ -295,7 +330,7 @@ fn nobody_waits_for_a_pair_of_nics_that_leads_nowhere() {
 #[test]
 fn a_trial_that_does_not_end_and_a_way_that_is_not_there_are_not_awaited_for_ever() {
     for is_over in [false, true] {
-        let (mut stats, mut now_ns) = (shared_stats(), 0);
+        let (mut stats, mut now_ns) = (late_trial_stats(), 0);
         let (mut first, mut to_first) = (selector(), fake_paths(&[50, 100]));
         let (mut second, mut to_second) = (other_selector(), fake_paths(&[50, 100, 20]));
         to_second[0].usable = false;
@@ -305,21 +340,22 @@ fn a_trial_that_does_not_end_and_a_way_that_is_not_there_are_not_awaited_for_eve
                 .map(|by| by >> 10)
                 .collect::<Vec<_>>()
         };
-        send(&mut first, &mut to_first, if is_over { 12 } else { 1 });
-        assert_eq!(send(&mut second, &mut to_second, 32), [0, 32, 0]);
-        send(&mut second, &mut to_second, 12);
+        send(&mut first, &mut to_first, if is_over { 76 } else { 65 });
+        assert_eq!((first.has_trial(), first.winner().is_some()), (!is_over, is_over));
+        assert_eq!(send(&mut second, &mut to_second, 64), [0, 0, 64]);
+        send(&mut second, &mut to_second, 32 + 12);
         assert_eq!(second.winner(), Some(2));
     }
 }
 
 #[test]
 fn a_port_is_needed_where_it_would_be_tried_or_taken() {
-    let (mut stats, mut now_ns) = (shared_stats(), 0);
+    let (mut stats, mut now_ns) = (late_trial_stats(), 0);
     let (mut first, mut to_first) = (selector(), fake_paths(&[50, 100]));
     let (mut second, mut to_second) = (other_selector(), fake_paths(&[50, 100]));
     assert!(first.may_need(2, &stats) && second.may_need(2, &stats));
-    send_with_stats(&mut first, &mut to_first, 1 << 10, &mut now_ns, &mut stats);
-    assert!(first.may_need(2, &stats) && !second.may_need(2, &stats), "the first is tried");
+    send_with_stats(&mut first, &mut to_first, 65 << 10, &mut now_ns, &mut stats);
+    assert!(first.has_trial() && first.may_need(2, &stats) && second.may_need(2, &stats), "nothing has won yet");
     send_with_stats(&mut first, &mut to_first, 12 << 10, &mut now_ns, &mut stats);
     assert!(first.may_need(2, &stats) && !second.may_need(2, &stats) && second.may_need(0, &stats));
     send_with_stats(&mut second, &mut to_second, 65 << 10, &mut now_ns, &mut stats);
@@ -329,7 +365,7 @@ fn a_port_is_needed_where_it_would_be_tried_or_taken() {
 /// P39
 #[test]
 fn flows_that_won_with_one_peer_are_asked_for_and_taken_with_others() {
-    let (mut stats, mut now_ns) = (shared_stats(), 0);
+    let (mut stats, mut now_ns) = (late_trial_stats(), 0);
     stats.nic_mut(NIC_PAIR).end_trial(0, Some(BestPath { local_port: 0, is_multi_flow: true }));
     let (mut second, mut paths) = (other_selector(), fake_paths(&[2000, 3000]));
     send_with_stats(&mut second, &mut paths, 1 << 10, &mut now_ns, &mut stats);
@@ -410,7 +446,7 @@ fn on_a_slow_network_raw_frames_are_taken_and_nothing_else_is_needed() {
 
 #[test]
 fn peers_that_took_the_same_guess_are_tried_one_after_the_other() {
-    let (mut stats, mut now_ns) = (shared_stats(), 0);
+    let (mut stats, mut now_ns) = (late_trial_stats(), 0);
     stats.nic_mut(NIC_PAIR).end_trial(7, Some(BestPath { local_port: 0, is_multi_flow: false }));
     let (mut first, mut to_first) = (selector(), fake_paths(&[50, 100]));
     let (mut second, mut to_second) = (other_selector(), fake_paths(&[50, 100]));
@@ -431,7 +467,7 @@ fn peers_that_took_the_same_guess_are_tried_one_after_the_other() {
 /// P39
 #[test]
 fn flows_that_are_open_already_are_tried_where_they_have_won_with_another_peer() {
-    let (mut stats, mut now_ns) = (shared_stats(), 0);
+    let (mut stats, mut now_ns) = (late_trial_stats(), 0);
     stats.nic_mut(NIC_PAIR).end_trial(0, Some(BestPath { local_port: 0, is_multi_flow: true }));
     let (mut second, mut paths) = (other_selector(), fake_paths(&[2000, 3000]));
     paths.push(FakePath {
@@ -451,6 +487,6 @@ fn without_any_way_there_is_no_choice() {
     let (mut selector, mut paths, mut stats) = (selector(), fake_paths(&[100]), shared_stats());
     paths[0].usable = false;
     selector.update(&mut paths, &mut stats);
-    selector.on_sent(1, &mut paths, &mut stats);
+    selector.on_sent(1, 0, &mut paths, &mut stats);
     assert_eq!((selector.current(), selector.winner()), (None, None));
 }
