@@ -16,6 +16,7 @@ use crate::goodput::GoodputEstimator;
 use crate::marks::{Mark, mark};
 use crate::port_traits::{LatencyClass, NicPair};
 use crate::shared_stats::{BestPath, FIRST_TRIAL_BYTES, SharedStats};
+use std::num::NonZeroU32;
 
 /// The maximum number of bytes at the start of an interval that do not count because their frames were cut for the
 /// path of the previous interval. It is the length of an interval: if there are more such bytes, all bulk consists of
@@ -129,8 +130,9 @@ pub struct BulkPathSelector {
     /// Bytes of bulk that were sent outside of trials; set to the bytes before the first trial (`SharedStats`) if fewer
     /// have taken FIRST_TRIAL_NS. It is used only before the first trial.
     untried_bytes: u64,
-    /// The time of the first bulk that was not sent in a trial, in ns; None before it.
-    untried_since_ns: Option<u64>,
+    /// The time of the first bulk that was not sent in a trial, in ms modulo 2^32, as an odd number; None before it. It
+    /// is a short number, because there are very many selectors.
+    untried_since_ms: Option<NonZeroU32>,
     /// Whether further flows are to be requested: the best path carries no more than a network may give one flow, or
     /// all flows together have won with another peer; bulk does not go to many peers; and they were not requested
     /// since.
@@ -152,7 +154,7 @@ impl BulkPathSelector {
             retrial_bytes: RETRIAL_BYTES,
             is_slow: false,
             untried_bytes: 0,
-            untried_since_ns: None,
+            untried_since_ms: None,
             needs_flows: false,
             is_guess_multi_flow: false,
         }
@@ -278,8 +280,9 @@ impl BulkPathSelector {
         self.left_bytes = self.left_bytes.saturating_sub(bytes as u64);
         if self.intervals_left == 0 {
             self.untried_bytes = self.untried_bytes.saturating_add(bytes as u64);
-            let since_ns = *self.untried_since_ns.get_or_insert(now_ns);
-            let took_long = now_ns.saturating_sub(since_ns) >= FIRST_TRIAL_NS;
+            let now_ms = NonZeroU32::MIN | (now_ns / 1_000_000) as u32;
+            let since_ms = self.untried_since_ms.get_or_insert(now_ms);
+            let took_long = u64::from(now_ms.get().wrapping_sub(since_ms.get())) * 1_000_000 >= FIRST_TRIAL_NS;
             if self.winner.is_none() && self.is_early(stats) && took_long {
                 mark(Mark::FirstTrialByTime);
                 (self.untried_bytes, self.left_bytes) = (stats.first_trial_bytes(), 0);
