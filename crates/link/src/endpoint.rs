@@ -122,11 +122,6 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Sets the bytes of bulk to a peer before the first trial of its paths (`bulk_path`).
-    pub fn set_first_trial_bytes(&mut self, bytes: u64) {
-        self.shared.stats.set_first_trial_bytes(bytes);
-    }
-
     pub fn new(config: Config, seed: u64) -> Endpoint {
         let Config { me, ranks, key, frame_max, send_slots, reassembly_slots, ports } = config;
         assert!(
@@ -164,6 +159,11 @@ impl Endpoint {
     /// Sets the number of frames that our port `port` buffers, which its paths share (P21).
     pub fn set_receive_capacity(&mut self, port: usize, frames: u32) {
         self.shared.receive_capacities[port].set_frames(frames);
+    }
+
+    /// Sets the bytes of bulk to a peer before the first trial of its paths (`bulk_path`).
+    pub fn set_first_trial_bytes(&mut self, bytes: u64) {
+        self.shared.stats.set_first_trial_bytes(bytes);
     }
 
     pub fn is_connected(&self, peer: u32) -> bool {
