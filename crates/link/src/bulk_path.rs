@@ -280,10 +280,7 @@ impl BulkPathSelector {
         self.left_bytes = self.left_bytes.saturating_sub(bytes as u64);
         if self.intervals_left == 0 {
             self.untried_bytes = self.untried_bytes.saturating_add(bytes as u64);
-            let now_ms = NonZeroU32::MIN | (now_ns / 1_000_000) as u32;
-            let since_ms = self.untried_since_ms.get_or_insert(now_ms);
-            let took_long = u64::from(now_ms.get().wrapping_sub(since_ms.get())) * 1_000_000 >= FIRST_TRIAL_NS;
-            if self.winner.is_none() && self.is_early(stats) && took_long {
+            if self.winner.is_none() && self.is_early(stats) && self.has_taken_long(now_ns) {
                 mark(Mark::FirstTrialByTime);
                 (self.untried_bytes, self.left_bytes) = (stats.first_trial_bytes(), 0);
             }
@@ -405,6 +402,13 @@ impl BulkPathSelector {
             self.try_multi_flow(flows, paths);
         }
         true
+    }
+
+    /// Whether FIRST_TRIAL_NS have passed since the first call.
+    fn has_taken_long(&mut self, now_ns: u64) -> bool {
+        let now_ms = NonZeroU32::MIN | (now_ns / 1_000_000) as u32;
+        let since_ms = *self.untried_since_ms.get_or_insert(now_ms);
+        u64::from(now_ms.get().wrapping_sub(since_ms.get())) * 1_000_000 >= FIRST_TRIAL_NS
     }
 
     /// Whether it is too early for the first trial.

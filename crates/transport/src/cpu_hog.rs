@@ -20,7 +20,10 @@ use std::sync::{Arc, OnceLock};
 /// The minimum length, in ns, of a yield that may have cost a time slice: less than the shortest slice of today's
 /// schedulers (EEVDF: base_slice_ns, 1.4 ms on two cores; with its ticks 2 and 4 ms were measured), and more than a
 /// rank that also waits ever takes.
-pub const SLICE_NS: u64 = 1_000_000;
+const SLICE_NS: u64 = 1_000_000;
+/// The shortest yield, in ns, that shows that another process ran and gave the core back. Shorter ones may have been
+/// interrupts.
+const SHORT_TURN_NS: u64 = 20_000;
 /// A longer yield, in ns, was not ended by the scheduler's turn (a virtual core that stood still), and counts as if it
 /// had taken so long.
 const SLICE_MAX_NS: u64 = 10_000_000;
@@ -76,7 +79,7 @@ impl HogDetector {
 
     /// Records a yield in which another process ran, but for less than a slice.
     #[inline]
-    pub fn record_short_turn(&self) {
+    fn record_short_turn(&self) {
         if self.is_alone && self.slices.load(Relaxed) > 0 {
             self.slices.store(0, Relaxed);
         }
@@ -85,7 +88,14 @@ impl HogDetector {
     /// Records a yield from `begin_ns` to `end_ns`. Returns whether it shows a hog.
     #[inline]
     pub fn record_yield(&self, begin_ns: u64, end_ns: u64) -> bool {
-        end_ns - begin_ns >= self.slice_ns && self.record_slice(begin_ns, end_ns)
+        let took_ns = end_ns - begin_ns;
+        if took_ns >= self.slice_ns {
+            return self.record_slice(begin_ns, end_ns);
+        }
+        if took_ns >= SHORT_TURN_NS {
+            self.record_short_turn();
+        }
+        false
     }
 
     #[cold]

@@ -9,7 +9,7 @@
 //! no thread yields. A thread that wakes on another rank's core leaves it (`core_sharing`).
 
 use crate::core_sharing::CoreSharing;
-use crate::cpu_hog::{HogDetector, RankPages, SLICE_NS};
+use crate::cpu_hog::{HogDetector, RankPages};
 use crate::fabric::Fabric;
 use crate::poll_tracker::PollTracker;
 use hawser_base::param::{Param, ParamKind, ReadTime};
@@ -67,9 +67,6 @@ const SPINS_PER_CLOCK_READ: u32 = 8;
 /// `SPIN_NS` first, 6.8 us if none spins (MPICH over TCP: 11.4 us). Measured times of an Allreduce of 8 bytes on four
 /// hosts with two ranks each, on two cores: 600 us with spins, 100 us without them.
 const SHARED_CORE_NS: u64 = 2_000;
-/// The shortest yield, in ns, that shows that another process ran and gave the core back. Shorter ones may have been
-/// interrupts.
-const SHORT_TURN_NS: u64 = 20_000;
 /// A spin that is limited by time yields once after this time, in ns. It is longer than a short round trip (5 us), to
 /// which a yield would add 10 %.
 const YIELD_AFTER_NS: u64 = 8_000;
@@ -268,9 +265,6 @@ impl WaitPolicy {
         if self.hog.record_yield(begin_ns, end_ns) {
             self.shared_core_yields.store(0, Relaxed); // spinning costs the hog's time, yielding ours
         } else if took_ns > self.shared_core_ns {
-            if (SHORT_TURN_NS..SLICE_NS).contains(&took_ns) {
-                self.hog.record_short_turn();
-            }
             self.shared_core_yields.store(SHARED_CORE_YIELDS, Relaxed);
         } else if self.is_core_shared() {
             self.shared_core_yields.store(self.shared_core_yields.load(Relaxed).saturating_sub(1), Relaxed);
