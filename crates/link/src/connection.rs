@@ -63,6 +63,8 @@ pub struct EndpointShared {
     pub receive_capacities: Box<[ReceiveCapacity]>,
     /// The properties of each of our ports.
     pub ports: Box<[PortTraits]>,
+    /// Whether on-demand paths for bulk are opened as soon as another path between their NICs responds.
+    pub opens_bulk_early: bool,
     pub stats: SharedStats,
     pub counters: LinkCounters,
 }
@@ -492,7 +494,7 @@ impl Connection {
         }
         // This follows the HELLOs, because one of them may have been the last attempt on a path that was never
         // answered.
-        self.open_on_demand_paths(&shared.stats);
+        self.open_on_demand_paths(shared);
         if !self.waiting.is_empty() {
             self.update_flows();
         }

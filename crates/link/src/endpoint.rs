@@ -138,6 +138,7 @@ impl Endpoint {
             shares: UserShares::default(),
             reassembly_buffer: ReassemblyBuffer::new(reassembly_slots, frame_max - HEADER_BYTES),
             receive_capacities: vec![ReceiveCapacity::new(0); ports.len()].into_boxed_slice(),
+            opens_bulk_early: false,
             stats: SharedStats::new(&ports),
             ports: ports.into_boxed_slice(),
             counters: LinkCounters::default(),
@@ -164,6 +165,12 @@ impl Endpoint {
     /// Sets the bytes of bulk to a peer before the first trial of its paths (`bulk_path`).
     pub fn set_first_trial_bytes(&mut self, bytes: u64) {
         self.shared.stats.set_first_trial_bytes(bytes);
+    }
+
+    /// Sets whether on-demand ports for bulk are opened to each peer as soon as it responds, and not only once there is
+    /// bulk: for users with few peers. False without this call.
+    pub fn set_opens_bulk_early(&mut self, opens_early: bool) {
+        self.shared.opens_bulk_early = opens_early;
     }
 
     pub fn is_connected(&self, peer: u32) -> bool {

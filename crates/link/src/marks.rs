@@ -99,6 +99,7 @@ marks! {
     FlowsUsed = "a further flow of a port carried bulk";
     FlowsSuspended = "further flows were suspended, since the network bears little by the first";
     OpenedForBulk = "an on-demand path was opened, since there is much bulk";
+    OpenedEarly = "an on-demand path for bulk was opened before there was any, since there are few peers";
     OpenedToBypass = "an on-demand path was opened, since there is much that might bypass link";
     OpenedAlone = "an on-demand path was opened, since no other responds";
     OpenedInPlace = "an on-demand path was opened, since no better one over its NIC was answered";

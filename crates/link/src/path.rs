@@ -95,7 +95,7 @@ hawser_base::state_machine! {
     impl PathState {
         start OnDemand | Opening;
         /// The path is needed: by bulk, by messages that might bypass link, by single frames of its latency class, or
-        /// since no other path has a reply.
+        /// since no other path has a reply; or there are few peers, and bulk may come.
         needed(OnDemand => Opening { hello_at_ns: u64, tries: u32 });
         /// The peer's HELLO or WELCOME has arrived.
         hello_received(OnDemand | Opening => Open {

@@ -30,7 +30,8 @@ pub struct PortTraits {
     /// (P16).
     pub is_lossless: bool,
     /// Whether paths of this port are opened only on demand. A port for bulk is needed if there is much bulk to measure
-    /// its paths with or to carry, or many messages that might bypass link, or if no other path responds. A port for
+    /// its paths with or to carry, or many messages that might bypass link, or if no other path responds; if there are
+    /// few peers, as soon as another path between its NICs responds (`Endpoint::set_opens_bulk_early`). A port for
     /// single frames is needed if a path over the same NIC is established, but none of a better latency class ever was.
     pub is_on_demand: bool,
     /// The maximum number of flows (UDP source ports) to each port of a peer. The flows to a port are all opened when

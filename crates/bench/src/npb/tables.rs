@@ -17,6 +17,7 @@ pub fn text(record: &NpbRecord) -> String {
         for library in record.libraries.iter().filter(|library| library.is_hawser) {
             write_characteristics(&mut out, record, class, &library.name);
         }
+        write_methods(&mut out, record, class);
         if let Some(ours) = record.ours() {
             write_lengths(&mut out, record, class, ours);
         }
@@ -145,6 +146,24 @@ fn write_characteristics(out: &mut String, record: &NpbRecord, class: ProblemCla
     write_table(out, &title, &head.map(String::from), &rows);
 }
 
+/// Writes the shares of bytes by the method by which they were sent, for each Hawser library.
+fn write_methods(out: &mut String, record: &NpbRecord, class: ProblemClass) {
+    let mut head = ["program", "library", "ranks"].map(String::from).to_vec();
+    let mut rows = Vec::new();
+    for program in record.programs(class) {
+        for library in record.libraries.iter().filter(|library| library.is_hawser) {
+            let Some((ranks, counted)) = counted(record, class, program, &library.name) else { continue };
+            let by_method = counted.bytes().by_method();
+            let sent = by_method.iter().map(|(bytes, _)| bytes).sum();
+            head.truncate(3);
+            head.extend(by_method.iter().map(|(_, method)| (*method).to_string()));
+            let row = vec![program.name().to_uppercase(), library.name.clone(), ranks.to_string()];
+            rows.push([row, by_method.iter().map(|&(bytes, _)| percent(bytes, sent)).collect()].concat());
+        }
+    }
+    write_table(out, &format!("Class {}: bytes sent by each method, %", class.name()), &head, &rows);
+}
+
 /// Writes messages and bytes per second by length.
 fn write_lengths(out: &mut String, record: &NpbRecord, class: ProblemClass, library: &str) {
     let mut head = vec!["program".to_string(), "ranks".to_string()];
@@ -256,6 +275,9 @@ mod tests {
         for line in [
             "| CG | 2 | 2.00 | 500 | 25.00 | 100.00 | 0.00 | 9 | 2 | 12.69 | 2138 | 53.33 |",
             "| FT | 2 | 2.00 | 500 | 25.00 | 100.00 | 0.00 | 9 | 2 | - | - | - |",
+            "| program | library | ranks | eagerly in one packet | streamed eagerly | in reply to an RTR \
+             | by rendezvous in packets | exposed to the receiver | written to the receive buffer |",
+            "| CG | hawser | 2 | 75.00 | 0.00 | 25.00 | 0.00 | 0.00 | 0.00 |",
             "| program | ranks | of at most 64 B | of 65 B to 1 KiB | of 1 to 8 KiB | of 8 to 64 KiB | of 64 KiB to 1 MiB \
              | above 1 MiB |",
             "| CG | 2 | 200 (0.500) | - | 300 (1.50) | - | - | - |",

@@ -4,7 +4,7 @@
 //!
 //! It sends nothing. Used by `connection`; uses `bulk_path` and `path_scheduler`, which choose.
 
-use super::Connection;
+use super::{Connection, EndpointShared};
 use crate::bulk_path::{BulkPath, BulkPathSelector};
 use crate::established::EstablishedPath;
 use crate::frame_pool::FramePool;
@@ -294,10 +294,10 @@ impl Connection {
     }
 
     /// Begins to open the on-demand paths that are needed.
-    pub(super) fn open_on_demand_paths(&mut self, stats: &SharedStats) {
+    pub(super) fn open_on_demand_paths(&mut self, shared: &EndpointShared) {
         for at in 0..self.paths.len() {
             if self.paths[at].is_on_demand()
-                && let Some(reason) = self.reason_to_open(at, stats)
+                && let Some(reason) = self.reason_to_open(at, shared)
             {
                 mark(reason);
                 self.paths[at].start_opening();
@@ -323,7 +323,7 @@ impl Connection {
     }
 
     /// The reason for which on-demand path `at` is needed; None if it is not needed.
-    fn reason_to_open(&self, at: usize, stats: &SharedStats) -> Option<Mark> {
+    fn reason_to_open(&self, at: usize, shared: &EndpointShared) -> Option<Mark> {
         let port = &self.paths[at].port;
         if port.latency_class < LatencyClass::Bulk {
             let same_nic = || self.paths.iter().filter(|path| path.port.nic == port.nic);
@@ -337,7 +337,12 @@ impl Connection {
             return Some(Mark::OpenedToBypass);
         }
         if self.bulk_bytes >= ON_DEMAND_BYTES {
-            return (self.has_known_nic_pair(at) && self.may_need(at, stats)).then_some(Mark::OpenedForBulk);
+            return (self.has_known_nic_pair(at) && self.may_need(at, &shared.stats)).then_some(Mark::OpenedForBulk);
+        }
+        let nic_pair = self.paths[at].nic_pair();
+        if shared.opens_bulk_early && self.paths.iter().any(|path| path.nic_pair() == nic_pair && path.is_responding())
+        {
+            return Some(Mark::OpenedEarly);
         }
         self.paths.iter().all(Path::has_no_reply).then_some(Mark::OpenedAlone)
     }

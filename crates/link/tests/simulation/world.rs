@@ -183,6 +183,7 @@ impl World {
             if (seed / 2 + seed / 100).is_multiple_of(2) {
                 endpoint.set_first_trial_bytes(0);
             }
+            endpoint.set_opens_bulk_early(seed.is_multiple_of(3));
             let rooms: Vec<u32> = (0..count).map(|_| choose(&mut rng, rooms)).collect();
             rooms.iter().enumerate().for_each(|(rail, &capacity)| endpoint.set_receive_capacity(rail, capacity));
             let plans = (0..ranks).map(|to| plan(&mut rng, me, to, traffic)).collect();
