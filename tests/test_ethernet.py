@@ -622,6 +622,14 @@ def answered(err):
     return [{port: (int(count), int(all_of)) for port, count, all_of in re.findall(of, line)} for line in told]
 
 
+@pytest.mark.parametrize("ppn, is_early", [(1, True), (8, True), (9, False)])
+def test_tcp_is_opened_before_there_is_bulk_in_small_jobs(make, build, ppn, is_early):
+    with mpiexec(make(hosts=2), "-ppn", str(ppn), "--stats", "-timeout", "60", build("volume.c"), "1", "3000", "one by one") as job:
+        _, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
+    streams = [ports["stream"] for ports in answered(err) if ports.get("stream", (0, 0))[0]]
+    assert job.returncode == 0 and len(answered(err)) >= 2 and bool(streams) == is_early, err
+
+
 BEHIND_CLOUDS = [{"ip_only": True}, {"routed": True}, {"ip_only": True, "routed": True, "loss": 0.01}]
 
 
