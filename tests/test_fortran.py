@@ -3,6 +3,7 @@
 Programs lie in tests/fortran; they check values themselves and print one line. The larger ones run on 1 to 5 ranks.
 """
 
+import gzip
 import os
 import re
 import shutil
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.skipif(not shutil.which("gfortran"),
                                 reason="NO FORTRAN IS TESTED, there is no gfortran: scripts/setup.sh installs it")
 ABIS = {"mpifort": "mpich", "mpifort_abi": "std"}
 PROGRAMS = ["mpif_p2p.f", "mpif_coll.f", "mpif_env.f", "mpi_module.f90", "f08_types.f90", "f08_sections.f90",
-            "f08_blocks.f90"]
+            "f08_blocks.f90", "f08_coll_more.f90", "f08_comms.f90", "mpi_more.f90"]
 # The C part of tests/fortran/languages.f90.
 LANGUAGES = r"""
 #include <mpi.h>
@@ -120,8 +121,32 @@ def test_program(fortran, run, wrapper, source, n):
 
 
 def test_all_programs_are_run():
-    others = {"check.f90", "languages.f90", "pmpi_mpif.f", "pmpi_f08.f90", "profiled_mpif.f", "profiled_f08.f90"}
+    others = {"check.f90", "languages.f90", "pmpi_mpif.f", "pmpi_f08.f90", "profiled_mpif.f", "profiled_f08.f90",
+              "f08_unsupported.f90"}
     assert {path.name for path in FORTRAN.iterdir()} == others | set(PROGRAMS)
+
+
+def test_all_procedures_are_called():
+    """Each procedure of the table is called by some program, and each of mpi_f08 through mpi_f08. Those with large
+    counts have the same names."""
+    lines = (ROOT / "crates/abi/tables/functions.tsv").read_text().splitlines()
+    rows = [dict(zip(lines[0].split("\t"), line.split("\t"))) for line in lines[1:]]
+    there = {row["name"].lower(): row["fortran"].split(",") for row in rows
+             if row["fortran"] and row["large_count"] == "N"}
+    assert len(there) > 400, there
+    texts = [path.read_text() for path in FORTRAN.iterdir()]
+    for programs, names in ((texts, set(there)),
+                            ([text for text in texts if "use mpi_f08" in text],
+                             {name for name, where in there.items() if "f08" in where})):
+        called = {name.lower() for text in programs for name in re.findall(r"\b(MPI_\w+)\s*\(", text, re.IGNORECASE)}
+        assert names <= called, sorted(names - called)
+
+
+def test_procedures_that_this_version_has_not(fortran, run, wrapper):
+    program = fortran(wrapper, "f08_unsupported.f90")
+    holds(run(2, program), "f08_unsupported", 2)
+    ended = run(2, program, ["abort"])
+    assert ended.code == 7 and "MPI_Abort" in ended.err and ended.out == "", ended
 
 
 def test_names_with_a_second_underscore(fortran, run, wrapper):
@@ -232,6 +257,28 @@ def test_longer_integers_do_not_compile_without_the_wrapper(session, prefix, tmp
     assert result.code != 0 and "HAWSER_NEEDS_INTEGER_OF_4_BYTES" in result.err.upper(), result
 
 
+@pytest.mark.parametrize("source", ["mpi_module.f90", "profiled_f08.f90"])
+def test_longer_integers_do_not_compile_with_the_modules(session, prefix, tmp_path, wrapper, source):
+    options = asked(session, prefix, wrapper, "-showme:compile")
+    command = ["gfortran", "-fsyntax-only", f"-J{tmp_path}", *options, FORTRAN / source]
+    compiled(session, command)
+    result = session.call([*command, "-fdefault-integer-8"])
+    assert result.code != 0 and re.search(r"INTEGER\(8\) to INTEGER\(4\)|no specific subroutine", result.err), result
+
+
+def test_a_module_file_of_another_compiler_version_is_refused(session, prefix, tmp_path, wrapper):
+    """A build may have such a folder before ours; the compiler tells the cause."""
+    made = Path(asked(session, prefix, wrapper, "-showme:incdirs")[1]) / "mpi_f08.mod"
+    text = gzip.decompress(made.read_bytes())
+    other = re.sub(rb"module version '\d+'", b"module version '1'", text, count=1)
+    assert other != text, text[:80]
+    (tmp_path / made.name).write_bytes(gzip.compress(other, 1))
+    result = session.call([prefix / "bin" / wrapper, "-c", f"-I{tmp_path}", FORTRAN / "profiled_f08.f90", "-o",
+                           tmp_path / "object"])
+    assert result.code != 0 and f"{tmp_path}/mpi_f08.mod" in result.err, result
+    assert "different version of GNU Fortran" in result.err, result
+
+
 @pytest.fixture
 def copied(prefix, tmp_path):
     """A copy of the installation in a folder whose name has a space, without its module files."""
@@ -335,21 +382,34 @@ def test_pkg_config_finds_mpi_for_fortran(session, run, prefix, tmp_path, wrappe
         holds(run(1, program), program.name, 1)
 
 
-def test_meson_finds_mpi_for_fortran(session, run, tmp_path):
+def test_meson_finds_mpi_for_fortran(session, run, prefix, tmp_path, wrapper):
+    """Beside C and C++ too, in one program; environment variables name the wrappers of the other ABI."""
     beside = Path(sys.executable).parent
     meson = shutil.which("meson", path=f"{beside}:{os.environ['PATH']}")
     ninja = shutil.which("ninja", path=f"{beside}:{os.environ['PATH']}")
     if not meson or not ninja:
         pytest.skip("MESON IS NOT TESTED WITH FORTRAN, there is no meson with ninja")
     (tmp_path / "meson.build").write_text(
-        "project('programs', 'fortran')\nmpi = dependency('mpi', language: 'fortran')\n"
-        "executable('new', 'profiled_f08.f90', 'check.f90', dependencies: mpi)\n")
-    for source in ("profiled_f08.f90", "check.f90"):
+        "project('programs', 'fortran', 'c', 'cpp')\nmpi = dependency('mpi', language: 'fortran')\n"
+        "executable('new', 'profiled_f08.f90', 'check.f90', dependencies: mpi)\n"
+        "executable('languages', 'languages.f90', 'check.f90', 'languages.c', 'other.cpp',\n"
+        "  dependencies: [mpi, dependency('mpi', language: 'c'), dependency('mpi', language: 'cpp')])\n")
+    for source in ("profiled_f08.f90", "languages.f90", "check.f90"):
         shutil.copy(FORTRAN / source, tmp_path)
+    (tmp_path / "languages.c").write_text(LANGUAGES)
+    (tmp_path / "other.cpp").write_text(
+        "#include <mpi.h>\nint ranks() { int n; MPI_Comm_size(MPI_COMM_WORLD, &n); return n; }\n")
     env = {"NINJA": ninja}
+    if wrapper != "mpifort":
+        for variable, name in (("MPIFC", "mpifort"), ("MPICC", "mpicc"), ("MPICXX", "mpicxx")):
+            env[variable] = str(prefix / "bin" / wrapper.replace("mpifort", name))
     compiled(session, [meson, "setup", tmp_path / "build", tmp_path], env)
     compiled(session, [ninja, "-C", tmp_path / "build"], env)
-    holds(run(1, tmp_path / "build/new"), "profiled_f08", 1)
+    suffix = wrapper.removeprefix("mpifort")
+    for program, name in (("new", "profiled_f08"), ("languages", "languages")):
+        told = session.call(["ldd", tmp_path / "build" / program]).out
+        assert f"libmpifort{suffix}.so" in told, told
+        holds(run(1, tmp_path / "build" / program), name, 1)
 
 
 @pytest.mark.parametrize("script", ["binding.py", "modules.py"])
