@@ -96,8 +96,13 @@ contains
     a = merge(7, -1, rank == 0 .and. low)
     call MPI_Bcast(a, 2, MPI_INTEGER, root, inter)
     call equal(a(2), merge(7, -1, rank == 0 .or. .not. low), 'MPI_Bcast to the other side')
+    ! Only the rank that passes MPI_ROOT is the root: others may pass any section, also the one with the root's number.
     b = -1
-    call MPI_Ireduce(a, b, 2, MPI_INTEGER, MPI_SUM, root, inter, req)
+    if (root == MPI_ROOT) then
+      call MPI_Ireduce(a, b, 2, MPI_INTEGER, MPI_SUM, root, inter, req)
+    else
+      call MPI_Ireduce(a, b(20:1:-3), 2, MPI_INTEGER, MPI_SUM, root, inter, req)
+    end if
     call MPI_Wait(req, MPI_STATUS_IGNORE)
     call equal(b(2), merge(7 * theirs, -1, rank == 0 .and. low), 'MPI_Ireduce from the other side')
     ! Arrays of datatypes are as long as the other side.

@@ -33,14 +33,13 @@ pub unsafe fn from_one(indices: *mut c_int, count: c_int) {
 
 /// Returns the number of processes that a collective on `comm` exchanges with: the length of its arrays.
 pub fn processes(comm: Handle, _outgoing: bool) -> usize {
-    let (mut inter, mut size) = (0, 0);
-    // SAFETY: out arguments of ours.
+    let mut size = 0;
+    // SAFETY: an out argument of ours.
     unsafe {
-        c::MPI_Comm_test_inter(comm, &mut inter);
-        if inter == 0 {
-            c::MPI_Comm_size(comm, &mut size)
-        } else {
+        if has_two_sides(comm) {
             c::MPI_Comm_remote_size(comm, &mut size)
+        } else {
+            c::MPI_Comm_size(comm, &mut size)
         };
     }
     entries(size)
@@ -75,9 +74,17 @@ pub fn rank(comm: Handle) -> c_int {
     if code == 0 { rank } else { values::MPI_UNDEFINED }
 }
 
-/// Says whether the caller is the root of a collective: by its rank or, of an intercommunicator, by MPI_ROOT.
+/// Says whether the caller is the root of a collective: by its rank or, of an intercommunicator, by MPI_ROOT alone. Its
+/// other side passes the root's rank there, which is not the caller's own.
 pub fn is_root(comm: Handle, root: c_int) -> bool {
-    root == values::MPI_ROOT || rank(comm) == root
+    root == values::MPI_ROOT || (rank(comm) == root && !has_two_sides(comm))
+}
+
+fn has_two_sides(comm: Handle) -> bool {
+    let mut inter = 0;
+    // SAFETY: an out argument of ours.
+    let code = unsafe { c::MPI_Comm_test_inter(comm, &mut inter) };
+    code == 0 && inter != 0
 }
 
 /// Returns the number of dimensions of `comm`'s grid, or 0.
