@@ -96,10 +96,11 @@ contains
     a = merge(7, -1, rank == 0 .and. low)
     call MPI_Bcast(a, 2, MPI_INTEGER, root, inter)
     call equal(a(2), merge(7, -1, rank == 0 .or. .not. low), 'MPI_Bcast to the other side')
-    ! Only the rank that passes MPI_ROOT is the root: others may pass any section, also the one with the root's number.
+    ! Only the rank that passes MPI_ROOT is the root: others may pass any section for its buffer, also the one with the
+    ! root's number, and its side may for the other buffer.
     b = -1
     if (root == MPI_ROOT) then
-      call MPI_Ireduce(a, b, 2, MPI_INTEGER, MPI_SUM, root, inter, req)
+      call MPI_Ireduce(a(20:1:-3), b, 2, MPI_INTEGER, MPI_SUM, root, inter, req)
     else
       call MPI_Ireduce(a, b(20:1:-3), 2, MPI_INTEGER, MPI_SUM, root, inter, req)
     end if

@@ -99,7 +99,7 @@ class Body:
                 self.replaced[datatype] = f"{p.name}.datatype"
                 kind = "part" if part else "asynchronous" if p.asynchronous else "blocking"
                 back = "" if p.asynchronous else ", false" if p.direction == "in" else ", true"
-                self.only_at_root(p)
+                self.only_if_significant(p)
                 self.before += [f"let Some({p.name}) = choice::{kind}({p.name}, *{count}, handle(*{datatype}){back})",
                                 f"    else {{ return {self.refusal()} }};"]
 
@@ -107,13 +107,21 @@ class Body:
         comm = "handle(*comm)" if any(p.name == "comm" for p in self.f.params) else "handle(values::MPI_COMM_SELF)"
         return f'choice::refuse("{self.f.name}", {comm})'
 
-    def only_at_root(self, p):
-        """Elsewhere than at the root the program may pass anything for a buffer that only the root uses."""
+    def only_if_significant(self, p):
+        """Where a buffer is not significant the program may pass anything: one that only the root uses elsewhere, and
+        that of the others on the root's side of an intercommunicator, which passes MPI_ROOT or MPI_PROC_NULL."""
         word = self.f.name.removeprefix("MPI_").removeprefix("I").lower()
-        at_root = {"gather": "recvbuf", "reduce": "recvbuf", "scatter": "sendbuf"}
-        of = next((buffer for name, buffer in at_root.items() if word.startswith(name)), None)
-        if of == p.name and any(q.name == "root" for q in self.f.params):
-            self.before.append(f"let {p.name} = choice::only_if({p.name}, move || count::is_root(handle(*comm), *root));")
+        pairs = {"gather": ("recvbuf", "sendbuf"), "reduce": ("recvbuf", "sendbuf"), "scatter": ("sendbuf", "recvbuf")}
+        of_root, of_others = next((pair for name, pair in pairs.items() if word.startswith(name)), (None, None))
+        if not any(q.name == "root" for q in self.f.params):
+            return
+        if p.name == of_root:
+            significant = "count::is_root(handle(*comm), *root)"
+        elif p.name == of_others:
+            significant = "*root >= 0"
+        else:
+            return
+        self.before.append(f"let {p.name} = choice::only_if({p.name}, move || {significant});")
 
     def is_parts(self, buffer):
         """A collective has a part of this buffer for each process."""
@@ -159,11 +167,11 @@ class Body:
         if self.f.name in ADDRESSES or (self.f.area == "io" and self.f.name.endswith("_end")):
             return "Buffer", f"{n}.address()"
         if p.asynchronous:
-            self.only_at_root(p)
+            self.only_if_significant(p)
             self.before.append(f"let Some({n}) = choice::solid({n}) else {{ return {self.refusal()} }};")
             return "Buffer", n
         back = "true" if p.direction != "in" else "false"
-        self.only_at_root(p)
+        self.only_if_significant(p)
         self.before.append(f"let {n} = choice::Copied::of({n});")
         self.after.append(f"{n}.finish({back});")
         return "Buffer", f"{n}.address()"

@@ -360,6 +360,7 @@ choice_large! { "exscan_init_c" "exscan_init" (sendbuf: Buffer, recvbuf: Buffer,
 } }
 choice! { "gather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount: *const
     c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
+    let sendbuf = choice::only_if(sendbuf, move || *root >= 0);
     let Some(sendbuf) = choice::blocking(sendbuf, *sendcount, handle(*sendtype), false)
         else { return choice::refuse("MPI_Gather", handle(*comm)) };
     let recvbuf = choice::only_if(recvbuf, move || count::is_root(handle(*comm), *root));
@@ -371,6 +372,7 @@ choice! { "gather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const F
 } }
 choice_large! { "gather_c" "gather" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
     recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
+    let sendbuf = choice::only_if(sendbuf, move || *root >= 0);
     let Some(sendbuf) = choice::blocking(sendbuf, *sendcount, handle(*sendtype), false)
         else { return choice::refuse("MPI_Gather_c", handle(*comm)) };
     let recvbuf = choice::only_if(recvbuf, move || count::is_root(handle(*comm), *root));
@@ -383,6 +385,7 @@ choice_large! { "gather_c" "gather" (sendbuf: Buffer, sendcount: *const Count, s
 choice! { "gather_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount:
     *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint, request: *mut Fint)
     [] {
+    let sendbuf = choice::only_if(sendbuf, move || *root >= 0);
     let Some(sendbuf) = choice::asynchronous(sendbuf, *sendcount, handle(*sendtype))
         else { return choice::refuse("MPI_Gather_init", handle(*comm)) };
     let recvbuf = choice::only_if(recvbuf, move || count::is_root(handle(*comm), *root));
@@ -397,6 +400,7 @@ choice! { "gather_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *co
 choice_large! { "gather_init_c" "gather_init" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
     Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint,
     request: *mut Fint) [] {
+    let sendbuf = choice::only_if(sendbuf, move || *root >= 0);
     let Some(sendbuf) = choice::asynchronous(sendbuf, *sendcount, handle(*sendtype))
         else { return choice::refuse("MPI_Gather_init_c", handle(*comm)) };
     let recvbuf = choice::only_if(recvbuf, move || count::is_root(handle(*comm), *root));
@@ -410,6 +414,7 @@ choice_large! { "gather_init_c" "gather_init" (sendbuf: Buffer, sendcount: *cons
 } }
 choice! { "gatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcounts:
     *const c_int, displs: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
+    let sendbuf = choice::only_if(sendbuf, move || *root >= 0);
     let Some(sendbuf) = choice::blocking(sendbuf, *sendcount, handle(*sendtype), false)
         else { return choice::refuse("MPI_Gatherv", handle(*comm)) };
     let recvbuf = choice::only_if(recvbuf, move || count::is_root(handle(*comm), *root));
@@ -421,6 +426,7 @@ choice! { "gatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const 
 } }
 choice_large! { "gatherv_c" "gatherv" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
     recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
+    let sendbuf = choice::only_if(sendbuf, move || *root >= 0);
     let Some(sendbuf) = choice::blocking(sendbuf, *sendcount, handle(*sendtype), false)
         else { return choice::refuse("MPI_Gatherv_c", handle(*comm)) };
     let recvbuf = choice::only_if(recvbuf, move || count::is_root(handle(*comm), *root));
@@ -433,6 +439,7 @@ choice_large! { "gatherv_c" "gatherv" (sendbuf: Buffer, sendcount: *const Count,
 choice! { "gatherv_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcounts:
     *const c_int, displs: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint,
     request: *mut Fint) [] {
+    let sendbuf = choice::only_if(sendbuf, move || *root >= 0);
     let Some(sendbuf) = choice::asynchronous(sendbuf, *sendcount, handle(*sendtype))
         else { return choice::refuse("MPI_Gatherv_init", handle(*comm)) };
     let recvbuf = choice::only_if(recvbuf, move || count::is_root(handle(*comm), *root));
@@ -446,6 +453,7 @@ choice! { "gatherv_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *c
 choice_large! { "gatherv_init_c" "gatherv_init" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint,
     recvbuf: Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, root: *const c_int, comm:
     *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::only_if(sendbuf, move || *root >= 0);
     let Some(sendbuf) = choice::asynchronous(sendbuf, *sendcount, handle(*sendtype))
         else { return choice::refuse("MPI_Gatherv_init_c", handle(*comm)) };
     let recvbuf = choice::only_if(recvbuf, move || count::is_root(handle(*comm), *root));
@@ -642,6 +650,7 @@ choice_large! { "iexscan_c" "iexscan" (sendbuf: Buffer, recvbuf: Buffer, count: 
 } }
 choice! { "igather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount: *const
     c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::only_if(sendbuf, move || *root >= 0);
     let Some(sendbuf) = choice::asynchronous(sendbuf, *sendcount, handle(*sendtype))
         else { return choice::refuse("MPI_Igather", handle(*comm)) };
     let recvbuf = choice::only_if(recvbuf, move || count::is_root(handle(*comm), *root));
@@ -655,6 +664,7 @@ choice! { "igather" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const 
 } }
 choice_large! { "igather_c" "igather" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
     recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::only_if(sendbuf, move || *root >= 0);
     let Some(sendbuf) = choice::asynchronous(sendbuf, *sendcount, handle(*sendtype))
         else { return choice::refuse("MPI_Igather_c", handle(*comm)) };
     let recvbuf = choice::only_if(recvbuf, move || count::is_root(handle(*comm), *root));
@@ -669,6 +679,7 @@ choice_large! { "igather_c" "igather" (sendbuf: Buffer, sendcount: *const Count,
 choice! { "igatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcounts:
     *const c_int, displs: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut
     Fint) [] {
+    let sendbuf = choice::only_if(sendbuf, move || *root >= 0);
     let Some(sendbuf) = choice::asynchronous(sendbuf, *sendcount, handle(*sendtype))
         else { return choice::refuse("MPI_Igatherv", handle(*comm)) };
     let recvbuf = choice::only_if(recvbuf, move || count::is_root(handle(*comm), *root));
@@ -682,6 +693,7 @@ choice! { "igatherv" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const
 choice_large! { "igatherv_c" "igatherv" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf:
     Buffer, recvcounts: *const Count, displs: *const Aint, recvtype: *const Fint, root: *const c_int, comm: *const Fint,
     request: *mut Fint) [] {
+    let sendbuf = choice::only_if(sendbuf, move || *root >= 0);
     let Some(sendbuf) = choice::asynchronous(sendbuf, *sendcount, handle(*sendtype))
         else { return choice::refuse("MPI_Igatherv_c", handle(*comm)) };
     let recvbuf = choice::only_if(recvbuf, move || count::is_root(handle(*comm), *root));
@@ -822,6 +834,7 @@ choice_large! { "ineighbor_alltoallw_c" "ineighbor_alltoallw" (sendbuf: Buffer, 
 } }
 choice! { "ireduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint,
     root: *const c_int, comm: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::only_if(sendbuf, move || *root >= 0);
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ireduce", handle(*comm)) };
     let recvbuf = choice::only_if(recvbuf, move || count::is_root(handle(*comm), *root));
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ireduce", handle(*comm)) };
@@ -833,6 +846,7 @@ choice! { "ireduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, data
 } }
 choice_large! { "ireduce_c" "ireduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op:
     *const Fint, root: *const c_int, comm: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::only_if(sendbuf, move || *root >= 0);
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Ireduce_c", handle(*comm)) };
     let recvbuf = choice::only_if(recvbuf, move || count::is_root(handle(*comm), *root));
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Ireduce_c", handle(*comm)) };
@@ -909,6 +923,7 @@ choice! { "iscatter" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const
     let sendbuf = choice::only_if(sendbuf, move || count::is_root(handle(*comm), *root));
     let Some(sendbuf) = choice::part(sendbuf, *sendcount, handle(*sendtype))
         else { return choice::refuse("MPI_Iscatter", handle(*comm)) };
+    let recvbuf = choice::only_if(recvbuf, move || *root >= 0);
     let Some(recvbuf) = choice::asynchronous(recvbuf, *recvcount, handle(*recvtype))
         else { return choice::refuse("MPI_Iscatter", handle(*comm)) };
     let mut c_request = handle(*request);
@@ -923,6 +938,7 @@ choice_large! { "iscatter_c" "iscatter" (sendbuf: Buffer, sendcount: *const Coun
     let sendbuf = choice::only_if(sendbuf, move || count::is_root(handle(*comm), *root));
     let Some(sendbuf) = choice::part(sendbuf, *sendcount, handle(*sendtype))
         else { return choice::refuse("MPI_Iscatter_c", handle(*comm)) };
+    let recvbuf = choice::only_if(recvbuf, move || *root >= 0);
     let Some(recvbuf) = choice::asynchronous(recvbuf, *recvcount, handle(*recvtype))
         else { return choice::refuse("MPI_Iscatter_c", handle(*comm)) };
     let mut c_request = handle(*request);
@@ -934,6 +950,7 @@ choice_large! { "iscatter_c" "iscatter" (sendbuf: Buffer, sendcount: *const Coun
 choice! { "iscatterv" (sendbuf: Buffer, sendcounts: *const c_int, displs: *const c_int, sendtype: *const Fint, recvbuf:
     Buffer, recvcount: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, request: *mut Fint)
     [] {
+    let recvbuf = choice::only_if(recvbuf, move || *root >= 0);
     let Some(recvbuf) = choice::asynchronous(recvbuf, *recvcount, handle(*recvtype))
         else { return choice::refuse("MPI_Iscatterv", handle(*comm)) };
     let sendbuf = choice::only_if(sendbuf, move || count::is_root(handle(*comm), *root));
@@ -947,6 +964,7 @@ choice! { "iscatterv" (sendbuf: Buffer, sendcounts: *const c_int, displs: *const
 choice_large! { "iscatterv_c" "iscatterv" (sendbuf: Buffer, sendcounts: *const Count, displs: *const Aint, sendtype:
     *const Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint,
     request: *mut Fint) [] {
+    let recvbuf = choice::only_if(recvbuf, move || *root >= 0);
     let Some(recvbuf) = choice::asynchronous(recvbuf, *recvcount, handle(*recvtype))
         else { return choice::refuse("MPI_Iscatterv_c", handle(*comm)) };
     let sendbuf = choice::only_if(sendbuf, move || count::is_root(handle(*comm), *root));
@@ -1228,6 +1246,7 @@ plain! { "op_free" (op: *mut Fint) [] {
 } }
 choice! { "reduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint, root:
     *const c_int, comm: *const Fint) [] {
+    let sendbuf = choice::only_if(sendbuf, move || *root >= 0);
     let sendbuf = choice::Copied::of(sendbuf);
     let recvbuf = choice::only_if(recvbuf, move || count::is_root(handle(*comm), *root));
     let recvbuf = choice::Copied::of(recvbuf);
@@ -1239,6 +1258,7 @@ choice! { "reduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datat
 } }
 choice_large! { "reduce_c" "reduce" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const Fint, op:
     *const Fint, root: *const c_int, comm: *const Fint) [] {
+    let sendbuf = choice::only_if(sendbuf, move || *root >= 0);
     let sendbuf = choice::Copied::of(sendbuf);
     let recvbuf = choice::only_if(recvbuf, move || count::is_root(handle(*comm), *root));
     let recvbuf = choice::Copied::of(recvbuf);
@@ -1250,6 +1270,7 @@ choice_large! { "reduce_c" "reduce" (sendbuf: Buffer, recvbuf: Buffer, count: *c
 } }
 choice! { "reduce_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, datatype: *const Fint, op: *const Fint,
     root: *const c_int, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::only_if(sendbuf, move || *root >= 0);
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Reduce_init", handle(*comm)) };
     let recvbuf = choice::only_if(recvbuf, move || count::is_root(handle(*comm), *root));
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Reduce_init", handle(*comm)) };
@@ -1261,6 +1282,7 @@ choice! { "reduce_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const c_int, 
 } }
 choice_large! { "reduce_init_c" "reduce_init" (sendbuf: Buffer, recvbuf: Buffer, count: *const Count, datatype: *const
     Fint, op: *const Fint, root: *const c_int, comm: *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let sendbuf = choice::only_if(sendbuf, move || *root >= 0);
     let Some(sendbuf) = choice::solid(sendbuf) else { return choice::refuse("MPI_Reduce_init_c", handle(*comm)) };
     let recvbuf = choice::only_if(recvbuf, move || count::is_root(handle(*comm), *root));
     let Some(recvbuf) = choice::solid(recvbuf) else { return choice::refuse("MPI_Reduce_init_c", handle(*comm)) };
@@ -1415,6 +1437,7 @@ choice_large! { "scan_init_c" "scan_init" (sendbuf: Buffer, recvbuf: Buffer, cou
 } }
 choice! { "scatter" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const Fint, recvbuf: Buffer, recvcount: *const
     c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
+    let recvbuf = choice::only_if(recvbuf, move || *root >= 0);
     let Some(recvbuf) = choice::blocking(recvbuf, *recvcount, handle(*recvtype), true)
         else { return choice::refuse("MPI_Scatter", handle(*comm)) };
     let sendbuf = choice::only_if(sendbuf, move || count::is_root(handle(*comm), *root));
@@ -1426,6 +1449,7 @@ choice! { "scatter" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *const 
 } }
 choice_large! { "scatter_c" "scatter" (sendbuf: Buffer, sendcount: *const Count, sendtype: *const Fint, recvbuf: Buffer,
     recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
+    let recvbuf = choice::only_if(recvbuf, move || *root >= 0);
     let Some(recvbuf) = choice::blocking(recvbuf, *recvcount, handle(*recvtype), true)
         else { return choice::refuse("MPI_Scatter_c", handle(*comm)) };
     let sendbuf = choice::only_if(sendbuf, move || count::is_root(handle(*comm), *root));
@@ -1441,6 +1465,7 @@ choice! { "scatter_init" (sendbuf: Buffer, sendcount: *const c_int, sendtype: *c
     let sendbuf = choice::only_if(sendbuf, move || count::is_root(handle(*comm), *root));
     let Some(sendbuf) = choice::part(sendbuf, *sendcount, handle(*sendtype))
         else { return choice::refuse("MPI_Scatter_init", handle(*comm)) };
+    let recvbuf = choice::only_if(recvbuf, move || *root >= 0);
     let Some(recvbuf) = choice::asynchronous(recvbuf, *recvcount, handle(*recvtype))
         else { return choice::refuse("MPI_Scatter_init", handle(*comm)) };
     let mut c_request = handle(*request);
@@ -1455,6 +1480,7 @@ choice_large! { "scatter_init_c" "scatter_init" (sendbuf: Buffer, sendcount: *co
     let sendbuf = choice::only_if(sendbuf, move || count::is_root(handle(*comm), *root));
     let Some(sendbuf) = choice::part(sendbuf, *sendcount, handle(*sendtype))
         else { return choice::refuse("MPI_Scatter_init_c", handle(*comm)) };
+    let recvbuf = choice::only_if(recvbuf, move || *root >= 0);
     let Some(recvbuf) = choice::asynchronous(recvbuf, *recvcount, handle(*recvtype))
         else { return choice::refuse("MPI_Scatter_init_c", handle(*comm)) };
     let mut c_request = handle(*request);
@@ -1465,6 +1491,7 @@ choice_large! { "scatter_init_c" "scatter_init" (sendbuf: Buffer, sendcount: *co
 } }
 choice! { "scatterv" (sendbuf: Buffer, sendcounts: *const c_int, displs: *const c_int, sendtype: *const Fint, recvbuf:
     Buffer, recvcount: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint) [] {
+    let recvbuf = choice::only_if(recvbuf, move || *root >= 0);
     let Some(recvbuf) = choice::blocking(recvbuf, *recvcount, handle(*recvtype), true)
         else { return choice::refuse("MPI_Scatterv", handle(*comm)) };
     let sendbuf = choice::only_if(sendbuf, move || count::is_root(handle(*comm), *root));
@@ -1477,6 +1504,7 @@ choice! { "scatterv" (sendbuf: Buffer, sendcounts: *const c_int, displs: *const 
 choice_large! { "scatterv_c" "scatterv" (sendbuf: Buffer, sendcounts: *const Count, displs: *const Aint, sendtype:
     *const Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm: *const Fint)
     [] {
+    let recvbuf = choice::only_if(recvbuf, move || *root >= 0);
     let Some(recvbuf) = choice::blocking(recvbuf, *recvcount, handle(*recvtype), true)
         else { return choice::refuse("MPI_Scatterv_c", handle(*comm)) };
     let sendbuf = choice::only_if(sendbuf, move || count::is_root(handle(*comm), *root));
@@ -1489,6 +1517,7 @@ choice_large! { "scatterv_c" "scatterv" (sendbuf: Buffer, sendcounts: *const Cou
 choice! { "scatterv_init" (sendbuf: Buffer, sendcounts: *const c_int, displs: *const c_int, sendtype: *const Fint,
     recvbuf: Buffer, recvcount: *const c_int, recvtype: *const Fint, root: *const c_int, comm: *const Fint, info: *const
     Fint, request: *mut Fint) [] {
+    let recvbuf = choice::only_if(recvbuf, move || *root >= 0);
     let Some(recvbuf) = choice::asynchronous(recvbuf, *recvcount, handle(*recvtype))
         else { return choice::refuse("MPI_Scatterv_init", handle(*comm)) };
     let sendbuf = choice::only_if(sendbuf, move || count::is_root(handle(*comm), *root));
@@ -1502,6 +1531,7 @@ choice! { "scatterv_init" (sendbuf: Buffer, sendcounts: *const c_int, displs: *c
 choice_large! { "scatterv_init_c" "scatterv_init" (sendbuf: Buffer, sendcounts: *const Count, displs: *const Aint,
     sendtype: *const Fint, recvbuf: Buffer, recvcount: *const Count, recvtype: *const Fint, root: *const c_int, comm:
     *const Fint, info: *const Fint, request: *mut Fint) [] {
+    let recvbuf = choice::only_if(recvbuf, move || *root >= 0);
     let Some(recvbuf) = choice::asynchronous(recvbuf, *recvcount, handle(*recvtype))
         else { return choice::refuse("MPI_Scatterv_init_c", handle(*comm)) };
     let sendbuf = choice::only_if(sendbuf, move || count::is_root(handle(*comm), *root));
