@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not shutil.which("gfortran"),
                                 reason="NO FORTRAN IS TESTED, there is no gfortran: scripts/setup.sh installs it")
 ABIS = {"mpifort": "mpich", "mpifort_abi": "std"}
 PROGRAMS = ["mpif_p2p.f", "mpif_coll.f", "mpif_env.f", "mpi_module.f90", "f08_types.f90", "f08_sections.f90",
-            "f08_blocks.f90", "f08_coll_more.f90", "f08_comms.f90", "mpi_more.f90"]
+            "f08_blocks.f90", "f08_coll_more.f90", "f08_comms.f90", "f08_large.f90", "mpi_more.f90"]
 # The C part of tests/fortran/languages.f90.
 LANGUAGES = r"""
 #include <mpi.h>
@@ -127,8 +127,7 @@ def test_all_programs_are_run():
 
 
 def test_all_procedures_are_called():
-    """Each procedure of the table is called by some program, and each of mpi_f08 through mpi_f08. Those with large
-    counts have the same names."""
+    """Each procedure of the table is called by some program, and each of mpi_f08 through mpi_f08."""
     lines = (ROOT / "crates/abi/tables/functions.tsv").read_text().splitlines()
     rows = [dict(zip(lines[0].split("\t"), line.split("\t"))) for line in lines[1:]]
     there = {row["name"].lower(): row["fortran"].split(",") for row in rows
@@ -140,6 +139,18 @@ def test_all_procedures_are_called():
                              {name for name, where in there.items() if "f08" in where})):
         called = {name.lower() for text in programs for name in re.findall(r"\b(MPI_\w+)\s*\(", text, re.IGNORECASE)}
         assert names <= called, sorted(names - called)
+
+
+def test_all_large_forms_are_called(fortran):
+    """Forms with large counts have names of their own in the library alone."""
+    module = (ROOT / "include/fortran/mpi_f08.f90").read_text()
+    there = {name.lower() for name in re.findall(r"end subroutine (MPI_\w+_c_f08(?:ts)?)$", module, re.MULTILINE)}
+    assert len(there) > 150, there
+    called = set()
+    for source in [source for source in PROGRAMS if source.startswith("f08")] + ["f08_unsupported.f90"]:
+        told = subprocess.run(["nm", "-D", fortran("mpifort", source)], capture_output=True, text=True, check=True)
+        called.update(re.findall(r" U (mpi_\w+_c_f08(?:ts)?)_$", told.stdout, re.MULTILINE))
+    assert there <= called, sorted(there - called)
 
 
 def test_procedures_that_this_version_has_not(fortran, run, wrapper):

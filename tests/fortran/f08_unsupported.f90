@@ -5,6 +5,7 @@ module what_is_not_there
   use mpi_f08
   use, intrinsic :: iso_c_binding
   implicit none
+  integer(kind=MPI_COUNT_KIND), parameter :: one = 1
   integer :: code, number = 0, key = MPI_KEYVAL_INVALID
   integer, asynchronous :: a(4) = 1, b(4) = 2, c(4) = 3
   integer(kind=MPI_ADDRESS_KIND) :: size = 16, value = 5
@@ -262,6 +263,97 @@ contains
     call refused('MPI_Unpublish_name')
   end subroutine ports
 
+  ! The forms with counts of 8 bytes.
+  subroutine large_windows
+    call MPI_Win_allocate(size, 4_MPI_ADDRESS_KIND, MPI_INFO_NULL, MPI_COMM_WORLD, address, win, code)
+    call refused('MPI_Win_allocate')
+    call MPI_Win_allocate_shared(size, 4_MPI_ADDRESS_KIND, MPI_INFO_NULL, MPI_COMM_WORLD, address, win, code)
+    call refused('MPI_Win_allocate_shared')
+    call MPI_Win_create(a, size, 4_MPI_ADDRESS_KIND, MPI_INFO_NULL, MPI_COMM_WORLD, win, code)
+    call refused('MPI_Win_create')
+    call MPI_Win_shared_query(win, 0, size, value, address, code)
+    call refused('MPI_Win_shared_query')
+    call MPI_Accumulate(a, one, MPI_INTEGER, 0, 0_MPI_ADDRESS_KIND, one, MPI_INTEGER, MPI_SUM, win, code)
+    call refused('MPI_Accumulate')
+    call MPI_Get(a, one, MPI_INTEGER, 0, 0_MPI_ADDRESS_KIND, one, MPI_INTEGER, win, code)
+    call refused('MPI_Get')
+    call MPI_Get_accumulate(a, one, MPI_INTEGER, c, one, MPI_INTEGER, 0, 0_MPI_ADDRESS_KIND, one, MPI_INTEGER, &
+      MPI_SUM, win, code)
+    call refused('MPI_Get_accumulate')
+    call MPI_Put(a, one, MPI_INTEGER, 0, 0_MPI_ADDRESS_KIND, one, MPI_INTEGER, win, code)
+    call refused('MPI_Put')
+    call MPI_Raccumulate(a, one, MPI_INTEGER, 0, 0_MPI_ADDRESS_KIND, one, MPI_INTEGER, MPI_SUM, win, req, code)
+    call refused('MPI_Raccumulate')
+    call MPI_Rget(a, one, MPI_INTEGER, 0, 0_MPI_ADDRESS_KIND, one, MPI_INTEGER, win, req, code)
+    call refused('MPI_Rget')
+    call MPI_Rget_accumulate(a, one, MPI_INTEGER, c, one, MPI_INTEGER, 0, 0_MPI_ADDRESS_KIND, one, MPI_INTEGER, &
+      MPI_SUM, win, req, code)
+    call refused('MPI_Rget_accumulate')
+    call MPI_Rput(a, one, MPI_INTEGER, 0, 0_MPI_ADDRESS_KIND, one, MPI_INTEGER, win, req, code)
+    call refused('MPI_Rput')
+    call MPI_Register_datarep_c('native', MPI_CONVERSION_FN_NULL_C, MPI_CONVERSION_FN_NULL_C, extent_of, value, code)
+    call refused('MPI_Register_datarep_c')
+  end subroutine large_windows
+
+  subroutine large_files
+    call MPI_File_iread(file, a, one, MPI_INTEGER, req, code)
+    call refused('MPI_File_iread')
+    call MPI_File_iread_all(file, a, one, MPI_INTEGER, req, code)
+    call refused('MPI_File_iread_all')
+    call MPI_File_iread_at(file, offset, a, one, MPI_INTEGER, req, code)
+    call refused('MPI_File_iread_at')
+    call MPI_File_iread_at_all(file, offset, a, one, MPI_INTEGER, req, code)
+    call refused('MPI_File_iread_at_all')
+    call MPI_File_iread_shared(file, a, one, MPI_INTEGER, req, code)
+    call refused('MPI_File_iread_shared')
+    call MPI_File_iwrite(file, a, one, MPI_INTEGER, req, code)
+    call refused('MPI_File_iwrite')
+    call MPI_File_iwrite_all(file, a, one, MPI_INTEGER, req, code)
+    call refused('MPI_File_iwrite_all')
+    call MPI_File_iwrite_at(file, offset, a, one, MPI_INTEGER, req, code)
+    call refused('MPI_File_iwrite_at')
+    call MPI_File_iwrite_at_all(file, offset, a, one, MPI_INTEGER, req, code)
+    call refused('MPI_File_iwrite_at_all')
+    call MPI_File_iwrite_shared(file, a, one, MPI_INTEGER, req, code)
+    call refused('MPI_File_iwrite_shared')
+    call MPI_File_read(file, a, one, MPI_INTEGER, status, code)
+    call refused('MPI_File_read')
+    call MPI_File_read_all(file, a, one, MPI_INTEGER, status, code)
+    call refused('MPI_File_read_all')
+    call MPI_File_read_all_begin(file, a, one, MPI_INTEGER, code)
+    call refused('MPI_File_read_all_begin')
+    call MPI_File_read_at(file, offset, a, one, MPI_INTEGER, status, code)
+    call refused('MPI_File_read_at')
+    call MPI_File_read_at_all(file, offset, a, one, MPI_INTEGER, status, code)
+    call refused('MPI_File_read_at_all')
+    call MPI_File_read_at_all_begin(file, offset, a, one, MPI_INTEGER, code)
+    call refused('MPI_File_read_at_all_begin')
+    call MPI_File_read_ordered(file, a, one, MPI_INTEGER, status, code)
+    call refused('MPI_File_read_ordered')
+    call MPI_File_read_ordered_begin(file, a, one, MPI_INTEGER, code)
+    call refused('MPI_File_read_ordered_begin')
+    call MPI_File_read_shared(file, a, one, MPI_INTEGER, status, code)
+    call refused('MPI_File_read_shared')
+    call MPI_File_write(file, a, one, MPI_INTEGER, status, code)
+    call refused('MPI_File_write')
+    call MPI_File_write_all(file, a, one, MPI_INTEGER, status, code)
+    call refused('MPI_File_write_all')
+    call MPI_File_write_all_begin(file, a, one, MPI_INTEGER, code)
+    call refused('MPI_File_write_all_begin')
+    call MPI_File_write_at(file, offset, a, one, MPI_INTEGER, status, code)
+    call refused('MPI_File_write_at')
+    call MPI_File_write_at_all(file, offset, a, one, MPI_INTEGER, status, code)
+    call refused('MPI_File_write_at_all')
+    call MPI_File_write_at_all_begin(file, offset, a, one, MPI_INTEGER, code)
+    call refused('MPI_File_write_at_all_begin')
+    call MPI_File_write_ordered(file, a, one, MPI_INTEGER, status, code)
+    call refused('MPI_File_write_ordered')
+    call MPI_File_write_ordered_begin(file, a, one, MPI_INTEGER, code)
+    call refused('MPI_File_write_ordered_begin')
+    call MPI_File_write_shared(file, a, one, MPI_INTEGER, status, code)
+    call refused('MPI_File_write_shared')
+  end subroutine large_files
+
   subroutine programs
     character(len=6) :: arguments(3), all_arguments(2, 3)
     integer :: codes(2)
@@ -303,6 +395,8 @@ program f08_unsupported
   call transfers
   call files
   call transfers_of_files
+  call large_windows
+  call large_files
   call ports
   call programs
   call unchanged
